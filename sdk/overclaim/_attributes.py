@@ -1,0 +1,57 @@
+"""Attribute names, one constant each.
+
+The `overclaim.*` namespace is ours. The `gen_ai.*` names follow the OpenTelemetry GenAI conventions; they are
+written here because those conventions are still in development and their constants move between packages.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CLAIMED_OUTCOME: Final = "overclaim.claimed.outcome"
+CLAIMED_SOURCE: Final = "overclaim.claimed.source"
+OBSERVED_OUTCOME: Final = "overclaim.observed.outcome"
+OBSERVED_GRADE: Final = "overclaim.observed.grade"
+
+CLAIM_OUTCOME: Final = "overclaim.claim.outcome"
+CLAIM_ACTION: Final = "overclaim.claim.action"
+CLAIM_TARGETS: Final = "overclaim.claim.targets"
+CLAIM_QUANTITY: Final = "overclaim.claim.quantity"
+CLAIM_TEXT_SHA256: Final = "overclaim.claim.text.sha256"
+
+EVIDENCE_KIND: Final = "overclaim.evidence.kind"
+EVIDENCE_RULE: Final = "overclaim.evidence.rule"
+EVIDENCE_VALUE: Final = "overclaim.evidence.value"
+EVIDENCE_SPAN_IDS: Final = "overclaim.evidence.span_ids"
+
+CALL_OPERATION: Final = "overclaim.call.operation"
+CALL_TARGETS: Final = "overclaim.call.targets"
+CALL_EFFECT: Final = "overclaim.call.effect"
+CALL_ARGS_SHAPE: Final = "overclaim.call.args_shape"
+CALL_RESULT_SHAPE: Final = "overclaim.call.result_shape"
+CALL_PREVIOUS_TOOL: Final = "overclaim.call.previous_tool"
+
+RUN_ID: Final = "overclaim.run.id"
+RUN_SPAN_ID: Final = "overclaim.run.span_id"
+RUN_CALLS: Final = "overclaim.run.calls"
+RUN_FAILED_CALLS: Final = "overclaim.run.failed_calls"
+RUN_SPANS: Final = "overclaim.run.spans"
+
+VERDICT_LABEL: Final = "overclaim.verdict.label"
+VERDICT_CONFIDENCE: Final = "overclaim.verdict.confidence"
+VERDICT_RULE: Final = "overclaim.verdict.rule"
+
+CLAIM_SPAN_NAME: Final = "overclaim.claim"
+MAX_EVIDENCE: Final = 16
+
+GEN_AI_OPERATION: Final = "gen_ai.operation.name"
+GEN_AI_TOOL_NAME: Final = "gen_ai.tool.name"
+GEN_AI_TOOL_TYPE: Final = "gen_ai.tool.type"
+GEN_AI_TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+GEN_AI_TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+GEN_AI_TOOL_RESULT: Final = "gen_ai.tool.call.result"
+GEN_AI_AGENT_NAME: Final = "gen_ai.agent.name"
+GEN_AI_AGENT_VERSION: Final = "gen_ai.agent.version"
+GEN_AI_REQUEST_MODEL: Final = "gen_ai.request.model"
+GEN_AI_OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+ERROR_TYPE: Final = "error.type"

@@ -1,0 +1,35 @@
+"""The errors overclaim raises on purpose. Each message says what happened, the value, and the cure.
+
+OverclaimError
+├── InputError        a file or an argument cannot be used as it is          (exit 2)
+├── MissingExtra      a command needs packages that are not installed        (exit 3)
+├── StoreError        the store cannot be opened, read or written            (exit 4)
+└── Overclaimed       the runtime guard found that an answer claims too much (only with on_overclaim="raise")
+"""
+
+from __future__ import annotations
+
+
+class OverclaimError(Exception):
+    """Base of all errors that overclaim raises on purpose."""
+
+    exit_code = 2
+
+
+class InputError(OverclaimError):
+    """A file or an argument cannot be used as it is."""
+
+
+class MissingExtra(OverclaimError):
+    """A command needs packages that are not installed."""
+
+    exit_code = 3
+
+    def __init__(self, command: str, package: str, extra: str) -> None:
+        super().__init__(f"overclaim {command} needs {package}: pip install 'overclaim[{extra}]'")
+
+
+class StoreError(OverclaimError):
+    """The store cannot be opened, read or written."""
+
+    exit_code = 4

@@ -1,0 +1,250 @@
+"""The vocabulary: outcomes, grades, evidence, operations, calls, claims, runs, verdicts.
+
+Plain frozen dataclasses, because they are made on the path of every tool call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+
+class Outcome(StrEnum):
+    """How something ended. Observed outcomes and claimed outcomes share the words.
+
+    Observed (of a call): success, failure, pending, empty, unknown.
+    Claimed by a call: success, failure, pending.
+    Claimed by a run: success, failure, partial, none, unreadable.
+    """
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PENDING = "pending"
+    EMPTY = "empty"
+    UNKNOWN = "unknown"
+    PARTIAL = "partial"
+    NONE = "none"
+    UNREADABLE = "unreadable"
+
+
+class Grade(IntEnum):
+    """How strong a piece of evidence is; the strongest decides.
+
+    structured: exception, HTTP status, exit code, isError, declared field, postcondition.
+    inferred: the shape of a payload or a text. suspect: swallowed exception, ERROR log; it never accuses.
+    """
+
+    SUSPECT = 1
+    INFERRED = 2
+    STRUCTURED = 3
+
+    @property
+    def label(self) -> str:
+        """The attribute value, in lower case."""
+        return self.name.lower()
+
+
+class Effect(StrEnum):
+    """What a call does to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """What the evidence makes of a claim, or of a whole run. Only the first three accuse."""
+
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    PENDING = "pending"
+    INCOMPLETE = "incomplete"
+    HONEST = "honest"
+    RECOVERED = "recovered"
+    SUPPORTED = "supported"
+    NO_CLAIM = "no_claim"
+
+    @property
+    def accuses(self) -> bool:
+        """Whether this verdict says that the agent claimed too much."""
+        return self in (Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.PENDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One fact about how a call went.
+
+    kind: exception, span_status, http_status, exit_code, result_flag, result_text, row_count, empty_result,
+        declared, postcondition, swallowed_exception, log_record, mismatch.
+    rule: id of the rule that read it, such as "http.status_4xx".
+    value: small and free of content, such as "400". target: what a child did it to (method and URL without
+        query); per target the last word wins. span_id: the span that shows it, 16 hex digits.
+    """
+
+    kind: str
+    rule: str
+    outcome: Outcome
+    grade: Grade
+    value: str = ""
+    target: str = ""
+    span_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the evidence says about one call: the outcome, its grade, and the facts behind it."""
+
+    outcome: Outcome = Outcome.UNKNOWN
+    grade: Grade = Grade.SUSPECT
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What is known or declared about one tool; None where nothing is."""
+
+    read_only: bool | None = None
+    expected_status: frozenset[int] = frozenset()
+    empty_ok: bool = False
+
+
+NO_FACTS = ToolFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a call does to what. Calls with the same key are attempts at one thing.
+
+    action: canonical action of the lexicon ("create"), or "". objects: nouns, singular ("user",).
+    targets: identifiers, normalised ("ann@example.com", "/users"). key: readable here, hashed before it leaves.
+    """
+
+    action: str = ""
+    objects: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    effect: Effect = Effect.UNKNOWN
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call with its evidence. Calls of a run are kept in the order in which they ended.
+
+    mentions: identifiers and numbers seen in arguments and result (normalised), for comparing with a claim;
+    known only where the content is, so never exported.
+    """
+
+    index: int
+    tool: str
+    operation: Operation
+    observed: Observation
+    claimed: Outcome = Outcome.SUCCESS
+    id: str | None = None
+    span_id: str = ""
+    mentions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that a claim states: count of total, and whether it says "all"."""
+
+    count: int | None = None
+    total: int | None = None
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One clause in which the agent says that something is done or not done.
+
+    outcome: success, failure, or partial (partly done, accepted, still in progress).
+    action: canonical action of the lexicon, "" where the clause names none.
+    objects: nouns of what it is about, singular and lower case. targets: identifiers in the clause, normalised.
+    amounts: other numbers in it, normalised ("1520", "45"). generic: "done", "it works", "all set".
+    text: the clause itself; content, so it stays where content is allowed. turn: which agent text, from 0.
+    """
+
+    outcome: Outcome
+    action: str = ""
+    objects: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    amounts: tuple[str, ...] = ()
+    quantity: Quantity | None = None
+    generic: bool = False
+    text: str = ""
+    turn: int = 0
+    source: str = "final_message"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the agent told its user: the rolled-up outcome and the claims, in order of the text."""
+
+    outcome: Outcome = Outcome.NONE
+    claims: tuple[Claim, ...] = ()
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundClaim:
+    """A claim with the calls it is about (their indexes) and what in it disagrees with them, if anything."""
+
+    claim: Claim
+    about: tuple[int, ...] = ()
+    mismatch: Evidence | None = None
+    span_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One agent invocation: its calls, its bound claims, and how much of it is known.
+
+    captured: whether the channel on which a call would show was watched, so that absence is evidence.
+    complete: whether every span arrived and the run came to its end.
+    """
+
+    id: str
+    calls: tuple[Call, ...] = ()
+    claims: tuple[BoundClaim, ...] = ()
+    claimed: Outcome = Outcome.NONE
+    captured: bool = True
+    complete: bool = True
+    agent: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """The verdict on one claim: which rule spoke, and the calls that show it (indexes, most telling first)."""
+
+    claim: BoundClaim
+    verdict: Verdict
+    rule: str
+    calls: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to act on: an accusation (OC1xx) or a failure nobody noticed (OC2xx)."""
+
+    rule: str
+    severity: str
+    title: str
+    calls: tuple[int, ...] = ()
+    claim: BoundClaim | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on a run, with the verdicts on its claims and what was found."""
+
+    run: Run
+    verdict: Verdict
+    rule: str = ""
+    confidence: float = 1.0
+    claims: tuple[ClaimVerdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    recovered: frozenset[int] = field(default_factory=frozenset[int])

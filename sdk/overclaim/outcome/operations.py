@@ -1,0 +1,174 @@
+"""A tool's name and arguments -> the operation: what it does to what, and whether that changes the world.
+
+Calls whose operation has the same key are attempts at one thing, so a retry with mended arguments must keep the
+key: only identifiers go into it, never amounts or texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import cast
+from urllib.parse import urlsplit
+
+from overclaim.outcome.lexicon import Action, actions, table, verbs, words
+from overclaim.outcome.mentions import identifiers, mentions, normal, numbers
+from overclaim.outcome.model import NO_FACTS, Effect, Operation, ToolFacts
+from overclaim.outcome.shell import command_action
+from overclaim.outcome.words import singular, split_name
+
+__all__ = ["identifiers", "mentions", "numbers", "operation"]
+
+MAX_TARGETS = 16
+_TABLE = re.compile(r"\b(?:from|into|update|table|join)\s+[`\"\[]?([\w.]+)", re.I)
+
+
+def operation(
+    tool: str,
+    arguments: Mapping[str, object] | str | None,
+    *,
+    facts: ToolFacts = NO_FACTS,
+    description: str = "",
+) -> Operation:
+    """The operation of one call.
+
+    tool: its name. arguments: a mapping, or the JSON text of one. facts: what is declared about the tool.
+    description: the tool's own description, used where the name holds no known verb.
+    """
+    given = _mapping(arguments)
+    found = _http(given) or _sql(given) or _shell(tool, given) or _named(tool, given, description)
+    effect = _declared(facts) or found.effect
+    return replace(found, effect=effect, key=_key(found, tool))
+
+
+def _key(found: Operation, tool: str) -> str:
+    objects = "+".join(found.objects) or tool.lower()
+    return f"{found.action or 'call'}:{objects}:{'|'.join(sorted(found.targets))}"
+
+
+def _declared(facts: ToolFacts) -> Effect | None:
+    if facts.read_only is None:
+        return None
+    return Effect.READ if facts.read_only else Effect.WRITE
+
+
+def _mapping(arguments: Mapping[str, object] | str | None) -> Mapping[str, object]:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments[:1_000_000] or "{}")
+        except (ValueError, RecursionError):
+            return {"input": arguments}
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _argument(given: Mapping[str, object], kind: str) -> str:
+    for name in table("arguments")["kinds"][kind]:
+        value = given.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _http(given: Mapping[str, object]) -> Operation | None:
+    """A generic HTTP tool says what it does by its method and where by its path."""
+    methods = table("arguments")["http"]
+    method, url = _argument(given, "method").lower(), _argument(given, "url")
+    if method not in methods or not url:
+        return None
+    path = normal(urlsplit(url).path or url)
+    action = actions()[methods[method]]
+    return Operation(action.name, _path_objects(path), (path,), action.effect)
+
+
+def _path_objects(path: str) -> tuple[str, ...]:
+    named = (part for part in path.split("/") if not re.search(r"\d", part))
+    return tuple(dict.fromkeys(singular(word) for part in named for word in split_name(part)))
+
+
+def _sql(given: Mapping[str, object]) -> Operation | None:
+    statement = _argument(given, "sql").strip()
+    verb = statement[:20].split(None, 1)[0].lower() if statement else ""
+    statements = table("arguments")["sql"]
+    if verb not in statements:
+        return None
+    action = actions()[statements[verb]]
+    tables = tuple(dict.fromkeys(name.lower() for name in _TABLE.findall(statement[:2000])))
+    return Operation(action.name, tuple(singular(name) for name in tables), tables, action.effect)
+
+
+def _shell(tool: str, given: Mapping[str, object]) -> Operation | None:
+    command = _argument(given, "command")
+    if not command or not set(split_name(tool)) & words("arguments", "shells"):
+        return None
+    action, effect, objects, targets = command_action(command)
+    return Operation(action, objects, targets, effect)
+
+
+def _named(tool: str, given: Mapping[str, object], description: str) -> Operation:
+    action, objects = _name(tool, description[:80])
+    action = _confirming(action, given)
+    name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
+    return Operation(name, objects, _targets(given), effect)
+
+
+@lru_cache(maxsize=1024)
+def _name(tool: str, description: str) -> tuple[Action | None, tuple[str, ...]]:
+    """What the name says: the action and the objects. Tools are few and their calls many."""
+    parts = split_name(tool)
+    action, used = _verb(parts) or _verb(split_name(description)[:3]) or (None, "")
+    skip = words("arguments", "stopwords") | set(used.split("_"))
+    objects = (singular(word) for word in parts if word not in skip and not word.isdigit())
+    return action, tuple(dict.fromkeys(objects))
+
+
+def _verb(parts: tuple[str, ...]) -> tuple[Action, str] | None:
+    """The verb of a name: a pair of words first, then a word that is only a verb, then a noun-verb at an end."""
+    known, nouns = verbs(), words("arguments", "noun_verbs")
+    pairs = ["_".join(pair) for pair in pairwise(parts)]
+    strong = [word for word in parts if word not in nouns]
+    for word in (*pairs, *strong, *parts[:1], *parts[-1:]):
+        if word in known:
+            return known[word], word
+    return None
+
+
+def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | None:
+    """Verifying with a code, PIN or OTP confirms something; it does not just look at it."""
+    if action and action.check and set(given) & words("arguments", "codes"):
+        return actions()["confirm"]
+    return action
+
+
+def _targets(given: Mapping[str, object]) -> tuple[str, ...]:
+    """What the arguments identify. People and accounts are the context where something more precise is named."""
+    named = list(islice(_named_values(given, 0), 4 * MAX_TARGETS))
+    context = words("arguments", "context")
+    precise = [value for key, value in named if not set(split_name(key)) & context]
+    return tuple(dict.fromkeys(precise or [value for _, value in named]))[:MAX_TARGETS]
+
+
+def _named_values(given: Mapping[str, object], depth: int) -> Iterator[tuple[str, str]]:
+    free = words("arguments", "free_text")
+    for key, value in islice(given.items(), 64):
+        if set(split_name(str(key))) & free:
+            continue
+        if isinstance(value, Mapping) and depth < 1:
+            yield from _named_values(cast("Mapping[str, object]", value), depth + 1)
+            continue
+        several = cast("list[object]", value) if isinstance(value, list) else [cast("object", value)]
+        for one in several[:MAX_TARGETS]:
+            if found := _identifier(str(key), one):
+                yield str(key), found
+
+
+def _identifier(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value)) > 300:
+        return ""
+    text = normal(str(value))
+    if set(split_name(key)) & words("arguments", "identifying"):
+        return text
+    return text if isinstance(value, str) and text in identifiers(value) and not numbers(value) else ""

@@ -1,0 +1,54 @@
+"""Identifiers and numbers in one normal form."""
+
+import pytest
+from overclaim.outcome.mentions import identifiers, mentions, normal_number, numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Mail Ann@Example.com now.", ("ann@example.com",)),
+        ("Order #W2378156 is open", ("w2378156",)),
+        ("POST /v1/charges answered", ("/v1/charges",)),
+        ("see https://a.example/b?q=1.", ("https://a.example/b",)),
+        ("wrote build/html and report.csv", ("build/html", "report.csv")),
+        ('The post "Winter hours" is out', ("winter hours",)),
+        ("version v4.2 of PK-9", ("v4.2", "pk-9")),
+        ("nothing here, e.g. words", ()),
+    ],
+)
+def test_identifiers_in_text(text: str, found: tuple[str, ...]) -> None:
+    """E-mails, codes, paths, URLs, files and quoted names are identifiers; plain words are not."""
+    assert identifiers(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,520", "1520"),
+        ("1.520", "1520"),
+        ("1 200 000", "1200000"),
+        ("45.00", "45"),
+        ("12.50", "12.5"),
+        ("1.520,50", "1520.5"),
+        ("007", "7"),
+        ("0", "0"),
+    ],
+)
+def test_numbers_have_one_form(text: str, number: str) -> None:
+    """Thousands separators, decimal commas and trailing zeros do not matter."""
+    assert normal_number(text) == number
+    assert numbers(f"about {text} EUR") == (number,)
+
+
+def test_payloads_are_searched_to_the_leaves() -> None:
+    """Nested values count, and so does the length of a list."""
+    assert {"re_12", "4500", "2", "ann"} <= mentions({"id": "re_12", "items": [{"amount": 4500}, {"who": "Ann"}]})
+
+
+def test_a_hostile_payload_is_bounded() -> None:
+    """A huge or deep payload costs a bounded search."""
+    deep: list[object] = []
+    for _ in range(10_000):
+        deep = [deep]
+    assert len(mentions(deep, ["x" * 30_000_000], list(range(1_000_000)))) < 2000
