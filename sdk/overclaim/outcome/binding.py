@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
-from overclaim.outcome.lexicon import actions, table
+from overclaim.outcome.lexicon import actions, table, words
 from overclaim.outcome.model import (
     BoundClaim,
     Call,
@@ -21,7 +22,9 @@ from overclaim.outcome.model import (
     Outcome,
     Reading,
 )
+from overclaim.outcome.words import singular, split_name
 
+ENOUGH = 2  # the score from which a call fits a claim by name
 _ANYTHING = ("", "run", "delegate")  # actions that may have done anything
 
 
@@ -61,61 +64,88 @@ def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundCl
 def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if claim.outcome is not Outcome.SUCCESS:
         return _reported(claim, calls)
-    if claim.generic or not (claim.action or claim.objects or claim.targets):
+    if claim.generic:
         return _final(claim, calls)
-    scored = [(_score(claim, call), call) for call in calls]
-    best = max((score for score, _ in scored), default=0)
-    if best >= 2:
-        return _narrow(claim, [call for score, call in scored if score == best])
-    return _fallback(claim, calls)
+    fitting = _best(claim, calls)
+    return _narrow(claim, fitting) if fitting else _fallback(claim, calls)
 
 
 def _reported(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     """What a report of failure is about: the calls that did not go well, where it names one; else it covers all."""
     rough = [call for call in calls if call.observed.outcome is not Outcome.SUCCESS]
-    scored = [(_score(claim, call), call) for call in rough]
+    return tuple(call.index for call in _best(claim, rough))
+
+
+def _best(claim: Claim, calls: Sequence[Call]) -> list[Call]:
+    scored = [(_score(claim, call), call) for call in calls]
     best = max((score for score, _ in scored), default=0)
-    return tuple(call.index for score, call in scored if score == best) if best >= 2 else ()
+    return [call for score, call in scored if score == best] if best >= ENOUGH else []
 
 
-def _score(claim: Claim, call: Call) -> int:
-    """How well a call fits a claim: identifiers say most, then the action, then the object."""
-    fits = _effect_fits(claim, call)
-    targets = bool(set(claim.targets) & (set(call.operation.targets) | call.mentions))
-    exact = bool(set(claim.targets) & set(call.operation.targets))
-    objects = len(set(claim.objects) & _nouns(call))
-    same = bool(claim.action) and claim.action == call.operation.action
-    if not fits:
+def _score(claim: Claim, call: Call) -> float:
+    """How well a call fits a claim: identifiers and the action say most, then objects, then words of its targets."""
+    if not _effect_fits(claim, call):
         return 0
-    return 3 * same + 2 * bool(objects) + targets + 2 * exact + _near(claim, call)
+    named = _names(claim)
+    operation = call.operation
+    score = 3.0 * (bool(claim.action) and claim.action == operation.action)
+    score += 3 if named & set(operation.targets) else 2 if named & call.mentions else 0
+    nouns = len(set(claim.objects) & _nouns(call.tool, operation))
+    score += 1 + min(nouns, 3) if nouns else 0
+    if score < ENOUGH:
+        return 0
+    # Only to tell apart what fits equally well.
+    score += bool(_words(claim.text) & {word for target in operation.targets for word in split_name(target)})
+    return score + 0.5 * _near(claim, call) + 0.25 * (operation.effect is Effect.WRITE)
+
+
+def _names(claim: Claim) -> set[str]:
+    """What the claim names: identifiers, and numbers long enough to be one."""
+    return {*claim.targets, *(amount for amount in claim.amounts if len(amount) >= 4)}
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(split_name(text[:200])) - words("arguments", "stopwords")
+
+
+def _nouns(tool: str, operation: Operation) -> set[str]:
+    """The objects of the operation and the tool's own words: "return" in return_items is a noun to most people."""
+    return {*operation.objects, *map(singular, split_name(tool))}
 
 
 def _near(claim: Claim, call: Call) -> bool:
     return any(claim.action in group and call.operation.action in group for group in table("near")["groups"])
 
 
-def _nouns(call: Call) -> set[str]:
-    return {*call.operation.objects, *(word for target in call.operation.targets for word in target.split())}
-
-
 def _effect_fits(claim: Claim, call: Call) -> bool:
-    """A claimed change is never about a call that only reads; a claimed look never about one that only writes."""
+    """A claimed change is never about a call that only reads; a claimed look never about one that only writes.
+
+    A command that just runs something may have done anything, so it is no answer to a claim that names its deed.
+    """
     action = actions().get(claim.action)
     effect = call.operation.effect
-    if action is None or effect is Effect.UNKNOWN or action.effect is Effect.UNKNOWN:
+    if action is None or action.effect is Effect.UNKNOWN:
         return True
     if action.check:  # testing an endpoint may well mean posting to it
-        return effect is Effect.READ or bool(set(claim.targets) & set(call.operation.targets))
+        return effect is not Effect.WRITE or bool(_names(claim) & set(call.operation.targets))
+    if effect is Effect.UNKNOWN:
+        return call.operation.action != "run"
     return action.effect is effect
 
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     """All that fit where the claim counts or names them; else the attempts at the operation tried last."""
-    named = [call for call in fitting if set(claim.targets) & set(call.operation.targets)]
-    plural = claim.quantity is not None and (claim.quantity.everything or (claim.quantity.count or 0) > 1)
-    if named or plural:
+    named = [call for call in fitting if _names(claim) & set(call.operation.targets)]
+    action = actions().get(claim.action)
+    looked = action is not None and action.check  # "all tests pass" is about the last time they ran
+    if named or (_plural(claim) and not looked):
         return tuple(call.index for call in named or fitting)
     return tuple(call.index for call in fitting if call.operation.key == fitting[-1].operation.key)
+
+
+def _plural(claim: Claim) -> bool:
+    return claim.quantity is not None and (claim.quantity.everything or (claim.quantity.count or 0) > 1)
 
 
 def _final(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
@@ -129,8 +159,14 @@ def _final(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
 
 
 def _fallback(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
-    """Nothing fits by name. Only where no call could have done it does the claim stay without one."""
+    """Nothing fits by name. Only where no call could have done it does the claim stay without one.
+
+    An answer without a deed rests on what was read, and one read that went well is enough for it.
+    """
     possible = [call for call in calls if _possible(claim, call)]
+    if not claim.action:
+        reads = [call for call in possible if call.operation.effect is not Effect.WRITE]
+        possible = [call for call in reads if call.observed.outcome is not Outcome.FAILURE] or reads or possible
     return tuple(call.index for call in possible if call.operation.key == possible[-1].operation.key)
 
 

@@ -117,12 +117,19 @@ def _unfinished(call: Call) -> bool:
 
 
 def _mended(call: Call, calls: Sequence[Call]) -> bool:
-    """Whether a later call brought the operation of this one to a good end."""
-    return any(_mends(later, call) for later in calls if later.index > call.index)
+    """Whether a later call brought the operation of this one to a good end.
+
+    Deleting again what an earlier call deleted fails, and that is as it should be.
+    """
+    return any(
+        _mends(other, call)
+        and (other.index > call.index or other.operation.action == call.operation.action == "delete")
+        for other in calls
+    )
 
 
 def _mends(later: Call, call: Call) -> bool:
-    if later.observed.outcome is not Outcome.SUCCESS:
+    if later.observed.outcome is not Outcome.SUCCESS or later.index == call.index:
         return False
     if later.operation.key == call.operation.key:
         return True

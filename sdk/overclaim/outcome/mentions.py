@@ -25,9 +25,9 @@ _SHAPES = re.compile(
     """,
     re.X,
 )
-_QUOTED_NAME = re.compile(r"[\"“«„‘`']([^\"”»“’`'\n]{2,60})[\"”»“’`']")
+_QUOTED_NAME = re.compile(r"(?<!\w)[\"“«„‘`']([^\"”»“’`'\n]{2,60})[\"”»“’`'](?!\w)")  # never an apostrophe
 _GAP = r"[ ,.'\u00a0\u202f]"  # between groups of three digits
-_NUMBER = re.compile(rf"(?<![\w.])(?:\d{{1,3}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\w)")
+_NUMBER = re.compile(rf"(?<![\w.-])(?:\d{{1,3}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\w)")
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(rf"^\d{{1,3}}(?:{_GAP}\d{{3}})+$")
 

@@ -6,7 +6,6 @@ key: only identifiers go into it, never amounts or texts.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from overclaim.outcome.lexicon import Action, actions, table, verbs, words
 from overclaim.outcome.mentions import identifiers, mentions, normal, numbers
 from overclaim.outcome.model import NO_FACTS, Effect, Operation, ToolFacts
+from overclaim.outcome.payload import parse
 from overclaim.outcome.shell import command_action
 from overclaim.outcome.words import singular, split_name
 
@@ -40,14 +40,11 @@ def operation(
     description: the tool's own description, used where the name holds no known verb.
     """
     given = _mapping(arguments)
+    # Each reader leaves in `key` what the call goes through: a protocol, a program, or (named) nothing but the tool.
     found = _http(given) or _sql(given) or _shell(tool, given) or _named(tool, given, description)
-    effect = _declared(facts) or found.effect
-    return replace(found, effect=effect, key=_key(found, tool))
-
-
-def _key(found: Operation, tool: str) -> str:
-    objects = "+".join(found.objects) or tool.lower()
-    return f"{found.action or 'call'}:{objects}:{'|'.join(sorted(found.targets))}"
+    what = found.key or tool.lower()
+    key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(found.targets))}"
+    return replace(found, effect=_declared(facts) or found.effect, key=key)
 
 
 def _declared(facts: ToolFacts) -> Effect | None:
@@ -58,11 +55,9 @@ def _declared(facts: ToolFacts) -> Effect | None:
 
 def _mapping(arguments: Mapping[str, object] | str | None) -> Mapping[str, object]:
     if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments[:1_000_000] or "{}")
-        except (ValueError, RecursionError):
-            return {"input": arguments}
-    return arguments if isinstance(arguments, Mapping) else {}
+        read = parse(arguments)  # JSON, or the Python repr that some frameworks record
+        return cast("Mapping[str, object]", read) if isinstance(read, Mapping) else {"input": arguments}
+    return arguments or {}
 
 
 def _argument(given: Mapping[str, object], kind: str) -> str:
@@ -81,7 +76,7 @@ def _http(given: Mapping[str, object]) -> Operation | None:
         return None
     path = normal(urlsplit(url).path or url)
     action = actions()[methods[method]]
-    return Operation(action.name, _path_objects(path), (path,), action.effect)
+    return Operation(action.name, _path_objects(path), (path,), action.effect, "http")
 
 
 def _path_objects(path: str) -> tuple[str, ...]:
@@ -97,15 +92,15 @@ def _sql(given: Mapping[str, object]) -> Operation | None:
         return None
     action = actions()[statements[verb]]
     tables = tuple(dict.fromkeys(name.lower() for name in _TABLE.findall(statement[:2000])))
-    return Operation(action.name, tuple(singular(name) for name in tables), tables, action.effect)
+    return Operation(action.name, tuple(singular(name) for name in tables), tables, action.effect, "sql")
 
 
 def _shell(tool: str, given: Mapping[str, object]) -> Operation | None:
     command = _argument(given, "command")
     if not command or not set(split_name(tool)) & words("arguments", "shells"):
         return None
-    action, effect, objects, targets = command_action(command)
-    return Operation(action, objects, targets, effect)
+    action, effect, program, targets = command_action(command)
+    return Operation(action, (), targets, effect, program)
 
 
 def _named(tool: str, given: Mapping[str, object], description: str) -> Operation:

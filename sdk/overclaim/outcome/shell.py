@@ -14,33 +14,33 @@ _REDIRECT = re.compile(r"(?<![0-9&>])>>?\s*(?!&|/dev/null)([^\s;|&<>]+)")
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)(?:\n\2\b|\Z)", re.S)
 
 
-def command_action(command: str) -> tuple[str, Effect, tuple[str, ...], tuple[str, ...]]:
-    """Action, effect, objects (the program) and targets (files and names) of a shell command."""
+def command_action(command: str) -> tuple[str, Effect, str, tuple[str, ...]]:
+    """Action, effect, the program and targets (files and names) of a shell command."""
     text = _HERE_DOCUMENT.sub("", command[:4000])
     steps = [step for step in _CHAIN.split(text) if step.strip()]
     written = _REDIRECT.findall(text)
-    best = max((_step(step) for step in steps), key=_weight, default=("run", Effect.UNKNOWN, (), ()))
+    best = max((_step(step) for step in steps), key=_weight, default=("run", Effect.UNKNOWN, "", ()))
     if written and best[1] is not Effect.WRITE:
         return "create", Effect.WRITE, best[2], tuple(normal(name) for name in written[:4])
     return best
 
 
-def _weight(step: tuple[str, Effect, tuple[str, ...], tuple[str, ...]]) -> int:
+def _weight(step: tuple[str, Effect, str, tuple[str, ...]]) -> int:
     """Testing and writing say more about a chain than the looking around beside them."""
     return 2 if step[0] == "test" or step[1] is Effect.WRITE else 1 if step[1] is Effect.UNKNOWN else 0
 
 
-def _step(step: str) -> tuple[str, Effect, tuple[str, ...], tuple[str, ...]]:
+def _step(step: str) -> tuple[str, Effect, str, tuple[str, ...]]:
     words = _words(step.split("|", 1)[0])
     while words and (words[0] in table("programs")["wrappers"] or "=" in words[0]):
         words = words[1:]
     if not words:
-        return "read", Effect.READ, (), ()
+        return "read", Effect.READ, "", ()
     program = words[0].rsplit("/", 1)[-1]
     action = _action(program, words[1:])
     effect = actions()[action].effect if action in actions() else Effect.UNKNOWN
     targets = tuple(normal(word) for word in words[1:6] if not re.match(r"-|.*[<>&]", word) and len(word) < 200)
-    return action, effect, (program,), targets
+    return action, effect, program, targets
 
 
 def _words(step: str) -> list[str]:

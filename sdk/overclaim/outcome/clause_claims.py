@@ -1,0 +1,186 @@
+"""The events of a sentence -> claims: each with its part of the text, its action, objects, identifiers and numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from overclaim.outcome.clauses import FILLER
+from overclaim.outcome.language import Language
+from overclaim.outcome.mentions import identifiers, numbers
+from overclaim.outcome.model import Claim, Outcome, Quantity
+from overclaim.outcome.quantities import quantity
+from overclaim.outcome.scan import PUNCTUATION, Event, Scan
+from overclaim.outcome.words import singular
+
+MAX_OBJECTS = 6
+MAX_TARGETS = 32
+_TEXT = 500  # characters kept of a clause
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+_DIGIT = re.compile(r"\d")
+_CODED = re.compile(r"[A-Za-z_@]|\d[-/:]\d")
+_NO_NOUNS = (
+    "stopwords",
+    "determiners",
+    "prepositions",
+    "boundaries",
+    "join",
+    "self",
+    "you",
+    "everything",
+    "units",
+    "long_ago",
+)
+
+
+@dataclass(slots=True)
+class Said:
+    """One claim with what the roll-up needs to know.
+
+    soft: how things stand, weaker than a deed that failed. retried: told of an attempt that was repeated.
+    incident: something went wrong on the way. asked: said in a text that asks how to go on.
+    """
+
+    claim: Claim
+    soft: bool = False
+    retried: bool = False
+    incident: bool = False
+    asked: bool = False
+
+
+def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
+    """The claims of a sentence. starts: where each word begins. proposal: the text asks whether to do these things."""
+    events = [event for event in _merged(state) if not (proposal and event.mode in ("terse", "headline"))]
+    if any(not event.soft for event in events):
+        events = [event for event in events if not event.soft]
+    cuts = [*(_cut(state, events, at) for at in range(len(events))), len(state.words)]
+    return [_said(state, event, cuts[at], cuts[at + 1], starts, turn) for at, event in enumerate(events)]
+
+
+def plain_answer(value: str, turn: int, *, artifact: bool = False) -> Claim:
+    """The claim of a bare answer: success, with nothing said about what was done. artifact: it is code or a patch."""
+    text = value.strip()[:_TEXT]
+    if artifact:
+        return Claim(Outcome.SUCCESS, text=text, turn=turn)
+    return Claim(Outcome.SUCCESS, targets=_targets(text), amounts=_amounts(text), text=text, turn=turn)
+
+
+def with_item(said: Said, text: str) -> None:
+    """Add the identifiers of a list item to the claim that opened the list."""
+    targets = dict.fromkeys((*said.claim.targets, *_targets(text)))
+    said.claim = replace(said.claim, targets=tuple(targets)[:MAX_TARGETS])
+
+
+def _merged(state: Scan) -> list[Event]:
+    """Two events of one clause that say the same are one, and a deed that is still under way is partly done."""
+    kept: list[Event] = []
+    for event in state.events:
+        last = kept[-1] if kept and kept[-1].start == event.start else None
+        if last and last.outcome is event.outcome and not _apart(state, last, event):
+            kept[-1] = event if event.action and not last.action else last
+        elif last and (last.outcome, event.outcome) == (Outcome.SUCCESS, Outcome.PARTIAL):
+            last.outcome = Outcome.PARTIAL
+        elif last and (last.outcome, event.outcome) == (Outcome.PARTIAL, Outcome.FAILURE):
+            kept[-1] = replace(last, outcome=Outcome.FAILURE)
+        else:
+            kept.append(event)
+    return kept
+
+
+def _apart(state: Scan, one: Event, other: Event) -> bool:
+    between = state.words[one.at + 1 : other.at]
+    return bool(one.action and other.action) and any(state.has("join", word) or word in PUNCTUATION for word in between)
+
+
+def _cut(state: Scan, events: list[Event], at: int) -> int:
+    """Where the clause of an event begins: at its own start, or at the "and" that joins it to the one before."""
+    if at == 0:
+        return 0
+    event, before = events[at], events[at - 1].at + 1
+    if event.start >= before:
+        return event.start
+    joins = [i for i in range(before, event.at) if state.has("join", state.words[i]) or state.words[i] in PUNCTUATION]
+    return joins[-1] + 1 if joins else before
+
+
+def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], turn: int) -> Said:
+    lang, words = state.lang, state.words[start:end]
+    last = _without_joins(state, start, end)
+    stop = starts[last] if last < len(starts) else None
+    text = state.sentence.text[starts[start] if start else 0 : stop].strip(" ,;-")
+    amount = quantity(lang.tokens(_plain_words(text))[0], lang)
+    claim = Claim(
+        _outcome(state, event, amount),
+        _action(event, words, lang),
+        _objects(words, start, event, lang),
+        _targets(text),
+        _amounts(text),
+        amount,
+        text=text[:_TEXT],
+        turn=turn,
+    )
+    retried = any(word in lang.sets["recovery"] for word in words)
+    return Said(_generic(claim, event, lang), event.soft, retried, event.mode == "incident")
+
+
+def _without_joins(state: Scan, start: int, end: int) -> int:
+    """The end of a clause without the "and" or "but" that leads on to the next."""
+    while end > start + 1 and any(state.has(part, state.words[end - 1]) for part in ("join", "boundaries")):
+        end -= 1
+    return end
+
+
+def _outcome(state: Scan, event: Event, amount: Quantity | None) -> Outcome:
+    short = amount is not None and amount.count is not None and amount.total is not None and amount.count < amount.total
+    return Outcome.PARTIAL if event.outcome is Outcome.SUCCESS and (state.partial or short) else event.outcome
+
+
+def _targets(text: str) -> tuple[str, ...]:
+    """Identifiers; an apostrophe inside a word opens no quotation."""
+    return identifiers(_APOSTROPHE.sub("", text))
+
+
+def _amounts(text: str) -> tuple[str, ...]:
+    return numbers(_plain_words(text)) if _DIGIT.search(text) else ()
+
+
+def _plain_words(text: str) -> str:
+    """The text without words that hold letters and digits, dates and times: their digits count nothing."""
+    return " ".join(word for word in text.split() if not (_DIGIT.search(word) and _CODED.search(word)))
+
+
+def _action(event: Event, words: list[str], lang: Language) -> str:
+    """The action of the verb; a verb that only says "carried out" takes it from the noun beside it."""
+    if event.action and event.verb not in lang.sets["light"]:
+        return event.action
+    if event.mode == "state" and event.verb not in lang.sets["ended"]:
+        return ""
+    named = (lang.nouns.get(word) or lang.nouns.get(singular(word)) for word in words)
+    return next((action for action in named if action), event.action)
+
+
+def _objects(words: list[str], start: int, event: Event, lang: Language) -> tuple[str, ...]:
+    """The nouns of a clause, singular, as far as words can be told apart without a dictionary."""
+    own = range(event.at, max(event.end, event.at + 1))
+    verb = event.verb.split()
+    rest = (word for at, word in enumerate(words, start) if at not in own and word not in verb)
+    nouns = (singular(word) for word in rest if _may_be_noun(word, lang))
+    return tuple(dict.fromkeys(nouns))[:MAX_OBJECTS]
+
+
+def _may_be_noun(word: str, lang: Language) -> bool:
+    if len(word) < 3 or not word.isalpha() or word.startswith(FILLER * 2) or word.endswith("ly"):
+        return False
+    known = lang.verbs.get(word)
+    if known is not None and known.done and not known.bare:
+        return False
+    return not any(word in lang.sets.get(part, ()) for part in _NO_NOUNS) and word not in lang.chain
+
+
+def _generic(claim: Claim, event: Event, lang: Language) -> Claim:
+    """As in "done", "it works", "all tasks completed" name nothing: such a claim is about whatever the run did."""
+    named = any(word not in lang.sets.get("plain_objects", ()) for word in claim.objects)
+    light = claim.action in ("", "run") or (event.verb in lang.sets["light"] and claim.action == event.action)
+    if named or claim.targets or not light:
+        return claim
+    return replace(claim, action="", objects=(), generic=True)

@@ -1,0 +1,99 @@
+"""Splitting a text into sentences, safe for decimals, abbreviations, addresses, file names and quoted text.
+
+Addresses, code and quotations are masked by a filler of the same length, so that no rule reads into them while
+positions stay those of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+MAX_SENTENCES = 400
+FILLER = "q"
+_QUOTED = re.compile(
+    r"`[^`\n]{1,200}`"
+    r'|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“”\n]{1,300}[“”]|「[^」\n]{1,300}」|『[^』\n]{1,300}』'
+    r"|(?<!\w)['‘][^'’\n]{2,120}['’](?!\w)"
+)
+# A run of ASCII signs that holds one no plain word has: an address, a path, a file name, an identifier.
+_NAME = re.compile(r"(?<![!-~])[!-~]*(?:[@/\\_]|\w\.[A-Za-z])[!-~]*", re.A)
+_EDGES = ".,;:!?()[]{}\"'"
+_WRAPPED = re.compile(r"(?<![.!?:;|\n])\n(?=[a-z])")
+_END = re.compile(r"[.!?…]+[\"'”’»)\]*]*(?=\s|$)|[。！？।]+|\n+")
+_BULLET = re.compile(r"\s*(?:[-*•+–✅✔☑✓]|\(?\d{1,3}[.)]|[a-z]\))\s+")
+_LAST_WORD = re.compile(r"[\w.]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence: the text, the text as rules read it (masked), and what its marks say."""
+
+    text: str
+    masked: str
+    question: bool = False
+    bullet: bool = False
+    opens_list: bool = False
+
+
+def prepare(text: str) -> tuple[str, str]:
+    """The text with wrapped lines joined, and the same with quotations, code and names as filler of the same length."""
+    text = _WRAPPED.sub(" ", text)
+    return text, _NAME.sub(_fill_name, _QUOTED.sub(lambda match: FILLER * len(match.group()), text))
+
+
+def _fill_name(match: re.Match[str]) -> str:
+    """Filler for a name, without the punctuation around it."""
+    name = match.group()
+    core = name.strip(_EDGES)
+    lead = name.index(core) if core else 0
+    return name[:lead] + FILLER * len(core) + name[lead + len(core) :]
+
+
+def sentences(text: str, masked: str, abbreviations: Collection[str] = ()) -> Iterator[Sentence]:
+    """The sentences of a prepared text in order; each line of a list is one of its own."""
+    return islice(_split(text, masked, abbreviations), MAX_SENTENCES)
+
+
+def _split(text: str, masked: str, abbreviations: Collection[str]) -> Iterator[Sentence]:
+    start = 0
+    for end in _END.finditer(masked):
+        if end.group().startswith(".") and _is_abbreviation(masked[start : end.start()], abbreviations):
+            continue
+        if sentence := _sentence(text[start : end.end()], masked[start : end.end()]):
+            yield sentence
+        start = end.end()
+    if sentence := _sentence(text[start:], masked[start:]):
+        yield sentence
+
+
+def _is_abbreviation(before: str, abbreviations: Collection[str]) -> bool:
+    word = _LAST_WORD.search(before[-20:])
+    if word is None:
+        return False
+    last = word.group()
+    return (
+        last.lower() in abbreviations
+        or (len(last) == 1 and last.isupper() and _is_name(before[: -len(last)]))
+        or (last.isdigit() and not before[: -len(last)].strip())
+    )
+
+
+def _is_name(before: str) -> bool:
+    """As in "John F. Kennedy" and "J. Doe", not as in "account B."."""
+    words = before.split()
+    return not words or words[-1][:1].isupper()
+
+
+def _sentence(text: str, masked: str) -> Sentence | None:
+    stripped = masked.rstrip()
+    if not stripped.strip():
+        return None
+    bullet = _BULLET.match(masked)
+    skip = bullet.end() if bullet else 0
+    tail = stripped.rstrip("\"'”’»)]*_ ")
+    return Sentence(
+        text[skip:].strip("\n"), masked[skip:], tail.endswith(("?", "？")), bool(bullet), tail.endswith((":", "："))
+    )

@@ -1,0 +1,270 @@
+"""Verb forms as deeds: what a past form says is read from its auxiliaries, its subject and what follows it.
+
+"I sent", "has been sent", "Sent." are deeds of the agent; "will be sent", "should have been sent", "Dana sent" and
+"the mail that was sent" are not; "was not sent" and "could not send" deny one.
+"""
+
+from __future__ import annotations
+
+from overclaim.outcome.clauses import FILLER
+from overclaim.outcome.language import Verb
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.scan import (
+    PUNCTUATION,
+    Chain,
+    Event,
+    Scan,
+    chain_before,
+    clause_start,
+    failed,
+    hypothetical,
+    is_adverb,
+    next_base,
+    nobody,
+)
+
+_LABEL = 4  # words, colon included, of a heading such as "Updated plan:"
+_HEADLINE = 5  # words before the verb of a headline
+
+
+def denial(state: Scan, at: int) -> int:
+    """As in "can not cancel", "did not send": a failure where a deed is denied."""
+    before = state.words[at - 1] if at else ""
+    chain = chain_before(state, at)
+    verb = next_base(state, at + 1)
+    if state.has("ability", before):
+        soft = state.has("you", chain.subject) or verb is None
+        state.add(failed(state, at, verb, soft=soft))
+        return _after_verb(state, at, verb)
+    if before in state.lang.sets.get("link", ()) and verb is not None and verb.action != "":
+        if state.has("self", chain.subject):
+            state.add(failed(state, at, verb, soft=before != "did"))
+        return _after_verb(state, at, verb)
+    return at + 1
+
+
+def _after_verb(state: Scan, at: int, verb: Verb | None) -> int:
+    if verb is None:
+        return at + 1
+    return next(
+        (i + 1 for i in range(at + 1, min(at + 6, len(state.words))) if state.lang.verbs.get(state.words[i]) == verb),
+        at + 1,
+    )
+
+
+def deed(state: Scan, at: int) -> None:
+    """Read the past form at an index, if there is one, and keep what it says."""
+    word = state.words[at]
+    verb = _done_form(state, word)
+    if verb is None:
+        return
+    chain = chain_before(state, at)
+    mode = _mode(state, at, verb, chain)
+    if mode:
+        state.mode = mode
+    outcome = _OUTCOMES.get(mode)
+    if outcome is None or _of_others(state, at, mode):
+        state.describes = state.describes or outcome is not None or mode == "other"
+        return
+    if mode == "refused" and state.words[at + 1 : at + 2] == ["to"]:
+        verb = next_base(state, at + 2) or verb
+    verb = _with_particle(state, at, verb)
+    soft = mode == "negative" and (
+        _waiting(state, at, chain) or (nobody(state, chain) != "" and verb.action in ("search", "read"))
+    )
+    state.add(Event(at, clause_start(state, at), outcome, verb.base, verb.action, soft=soft, mode=mode))
+
+
+def _waiting(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "Has not been shipped yet": not done so far, which is how things stand rather than a failed deed."""
+    return "yet" in chain.words or "yet" in state.words[at + 1 : at + 4]
+
+
+_OUTCOMES = {
+    "self": Outcome.SUCCESS,
+    "passive": Outcome.SUCCESS,
+    "terse": Outcome.SUCCESS,
+    "headline": Outcome.SUCCESS,
+    "negative": Outcome.FAILURE,
+    "refused": Outcome.FAILURE,
+    "progress": Outcome.PARTIAL,
+}
+
+
+def _done_form(state: Scan, word: str) -> Verb | None:
+    verb = state.lang.verbs.get(word)
+    if verb is not None:
+        return verb if verb.done else None
+    if state.has("refused", word):
+        return Verb(word, "", done=True)
+    if len(word) > 4 and word.endswith("ed") and word[0] != FILLER and not state.has("not_past", word):
+        return Verb(word, "", done=True)
+    return None
+
+
+def _stands(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "Is exceeded": how something stands, of a verb that no action knows; "is now addressed" is a deed."""
+    known = state.words[at] in state.lang.verbs or chain.words & {"now", "successfully"}
+    return not known and not chain.words - state.lang.sets["present"] - state.lang.sets["adverbs"]
+
+
+def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
+    """How a past form is meant; "" where it claims nothing."""
+    subject = nobody(state, chain)
+    if chain.subject in state.lang.sets["relative"]:
+        return "other"
+    if subject == "trouble":
+        return ""
+    if any(state.has("negation", word) for word in chain.words) or subject == "deed":
+        return "negative" if any(state.has("be", word) or state.has("have", word) for word in chain.words) else ""
+    if hypothetical(state, chain):
+        return "future"
+    if chain.words & state.lang.sets["seems"]:
+        return "future"
+    if chain.words & state.lang.sets["progress"] and chain.words & (
+        state.lang.sets["present"] | state.lang.sets["past_be"]
+    ):
+        return "progress"
+    if chain.words & state.lang.sets["past_perfect"]:
+        return "other"
+    if any(state.has("be", word) for word in chain.words):
+        return _passive(state, at, chain)
+    if any(state.has("have", word) for word in chain.words):
+        return _perfect(state, at, chain)
+    return _bare(state, at, verb, chain)
+
+
+def _passive(state: Scan, at: int, chain: Chain) -> str:
+    if state.has("refused", state.words[at]):
+        return "refused"
+    if chain.words & state.lang.sets["past_be"] and _mentions_past(state, at):
+        return "other"
+    be = state.lang.sets["present"] | state.lang.sets["past_be"] | {"been", "be"}
+    if (
+        not chain.words & be
+        or _describes(state, chain)
+        or _stands(state, at, chain)
+        or ("already" in chain.words and not chain.words & state.lang.sets["have"])
+    ):
+        return "other"
+    if state.has("told_state", state.words[at]) and not chain.words & state.lang.sets["have"]:
+        return "other"
+    return "passive"
+
+
+def _describes(state: Scan, chain: Chain) -> bool:
+    """As in "which was used before", or in "the following files are shared:"."""
+    if state.has("describing", chain.subject):
+        return bool(chain.words & state.lang.sets["past_be"])
+    subject = state.words[clause_start(state, chain.first) : chain.first]
+    listed = state.sentence.opens_list and any(state.has("listing", word) for word in subject)
+    return listed and not chain.words & state.lang.sets["have"] and bool(chain.words & state.lang.sets["present"])
+
+
+def _mentions_past(state: Scan, at: int) -> bool:
+    after = state.words[at + 1 : at + 8]
+    if "in" in after and any(word.isdecimal() and len(word) == 4 for word in after[after.index("in") + 1 :][:1]):
+        return True
+    dated = after[after.index("on") + 1 :][:1] if "on" in after else []
+    if any(word[0].isdigit() or state.has("dates", word) for word in dated):
+        return True
+    return any(state.has("long_ago", word) for word in (*state.words[at + 1 :], *state.words[max(0, at - 3) : at]))
+
+
+def _perfect(state: Scan, at: int, chain: Chain) -> str:
+    """As in "I have sent", "the agent has put": ours; "you have paid", "Dana has signed the form": not ours."""
+    if state.has("refused", state.words[at]):
+        return "refused"
+    owner = state.words[max(0, chain.first - 3) : chain.first]
+    if state.has("self", chain.subject) or not chain.subject or any(state.has("machines", word) for word in owner):
+        return "self"
+    if chain.subject in PUNCTUATION or state.has("join", chain.subject):
+        return state.mode
+    if state.has("you", chain.subject) or any(state.has("people", word) for word in owner):
+        return "other"
+    own = _intransitive(state, at) and not state.has("by_itself", state.words[at])
+    return "passive" if own else "other"
+
+
+def _intransitive(state: Scan, at: int) -> bool:
+    """Whether no object follows a verb: "the order has shipped", "invoice sent to Ann"."""
+    after = at + 1
+    return state.stop(after) or state.has("prepositions", state.words[after]) or is_adverb(state.words[after])
+
+
+def _bare(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
+    """A past form without auxiliary: "I sent", "Fixed the bug", "failed to"; else mostly an adjective."""
+    word = state.words[at]
+    own = state.has("self", chain.subject)
+    if state.has("refused", word) and not (own and verb.action):
+        return "refused" if _finite(state, at, chain) else ""
+    if own:
+        return "self"
+    if chain.subject in PUNCTUATION or state.has("join", chain.subject):
+        return _joined(state, at, chain)
+    if chain.subject == "" and not verb.bare and not state.has("not_past", word):
+        return "" if _is_label(state, at) else "terse"
+    return "headline" if _is_headline(state, at, verb, chain) else ""
+
+
+def _is_label(state: Scan, at: int) -> bool:
+    """As in "Checked bags: 2" or a heading "Updated plan:"; "- Cancelled orders:" over a list is a deed."""
+    if state.sentence.opens_list:
+        return not state.sentence.bullet and len(state.words) <= _LABEL
+    return ":" in state.words[at + 2 : at + 6]
+
+
+def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
+    """As in "Invoice sent", "Meeting rescheduled to Friday": a short line without article or auxiliary."""
+    start = clause_start(state, at)
+    before = state.words[start : chain.first]
+    if start and state.words[start - 1] == ":":
+        return False
+    if not verb.action or verb.bare or not 0 < len(before) <= _HEADLINE or state.has("not_past", state.words[at]):
+        return False
+    if not _intransitive(state, at) or state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
+        return False
+    return not any(_has_verb(state, word) for word in before)
+
+
+def _has_verb(state: Scan, word: str) -> bool:
+    if word in state.lang.chain or any(
+        state.has(part, word) for part in ("articles", "you", "self", "relative", "join")
+    ):
+        return True
+    verb = state.lang.verbs.get(word)
+    return verb is not None and verb.done and not verb.bare
+
+
+def _finite(state: Scan, at: int, chain: Chain) -> bool:
+    ends = state.stop(at + 1) or state.has("after_verb", state.words[at + 1])
+    return ends and not state.has("determiners", chain.subject)
+
+
+def _joined(state: Scan, at: int, chain: Chain) -> str:
+    """As in "... and closed it" goes on as the verb before it, unless another subject came in between."""
+    del chain, at
+    return state.mode if state.mode in _OUTCOMES or state.mode in ("future", "other") else ""
+
+
+def _of_others(state: Scan, at: int, mode: str) -> bool:
+    """As in "was fixed by the caretaker": not ours. By email, by adding, by the agent's machines: ours."""
+    if mode not in ("passive", "terse"):
+        return False
+    after = state.words[at + 1 : at + 7]
+    if "by" not in after:
+        return False
+    doer = [word for word in after[after.index("by") + 1 :][:3] if not state.has("determiners", word)]
+    if not doer or doer[0].endswith("ing") or doer[0][0].isdigit() or state.has("means", doer[0]):
+        return False
+    return not any(state.has("machines", word) or state.has("self", word) for word in doer[:2])
+
+
+def _with_particle(state: Scan, at: int, verb: Verb) -> Verb:
+    """As in "read the setting back" is verifying, "turned off" is disabling."""
+    for word in state.words[at + 1 : at + 7]:
+        if word in PUNCTUATION:
+            break
+        if action := state.lang.separable.get((verb.base, word)):
+            return Verb(f"{verb.base} {word}", action, done=True)
+    return verb

@@ -1,0 +1,223 @@
+"""A language as the claim reader sees it: verb forms, phrases and small words, compiled from lexicons/*.toml.
+
+The lexicons are data; this module only turns them into tables that are looked up word by word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from overclaim.outcome.lexicon import table, verbs
+from overclaim.outcome.morphology import pasts
+
+LANGUAGES = ("en", "es", "de", "fr", "pt", "ja", "zh", "hi")
+# Kana and Han are read character by character, all other scripts word by word; Indic vowel signs belong to the word.
+_PUNCTUATION = r"[,;:()—–，、；：（）]"
+_WORD = r"[\w\u0900-\u0963\u0966-\u097f]+"
+_SPACED = re.compile(rf"\d+(?:[.,:]\d+)+|{_WORD}(?:['’]\w+)?|{_PUNCTUATION}")
+_HYPHENED = re.compile(rf"\d+(?:[.,:]\d+)+|{_WORD}(?:-{_WORD})*(?:['’]\w+)?|{_PUNCTUATION}")
+_UNSPACED = re.compile(rf"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]|\d+(?:[.,:]\d+)*|[A-Za-z_]+|{_PUNCTUATION}")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_DEVANAGARI = re.compile(r"[\u0900-\u097f]")
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+_LETTER = re.compile(r"[^\W\d_]")
+_SAMPLE_WORDS = 200
+_ENGLISH_SHARE = 0.34
+_SAMPLE = 1500  # characters that decide the language
+Phrase = tuple[list[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One form of a verb: its base and canonical action; done: past or participle; base: also the bare form."""
+
+    base: str
+    action: str
+    done: bool = False
+    bare: bool = False
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The tables of one language.
+
+    clause_reach: auxiliaries may stand anywhere in the clause. firsts: the first words of the phrases of each kind.
+    watched: every word that can make something of a sentence.
+    """
+
+    code: str
+    clause_reach: bool
+    unspaced: bool
+    verbs: Mapping[str, Verb]
+    phrases: Mapping[str, tuple[Phrase, ...]]
+    sets: Mapping[str, frozenset[str]]
+    counts: Mapping[str, int]
+    nouns: Mapping[str, str]
+    separable: Mapping[tuple[str, str], str]
+    contractions: Mapping[str, tuple[str, ...]]
+    endings: Mapping[str, str]
+    beginnings: Mapping[str, str]
+    chain: frozenset[str] = field(default_factory=frozenset[str])
+    firsts: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    watched: frozenset[str] = field(default_factory=frozenset[str])
+
+    def tokens(self, text: str) -> tuple[list[str], list[int]]:
+        """The words of a text in lower case, contractions taken apart, and where each starts."""
+        words: list[str] = []
+        starts: list[int] = []
+        pattern = _UNSPACED if self.unspaced else _HYPHENED if self.clause_reach else _SPACED
+        for match in pattern.finditer(text):
+            word = match.group().lower()
+            if "'" in word or "’" in word or word in self.contractions:
+                parts = self._apart(word.replace("’", "'"))
+                words.extend(parts)
+                starts.extend([match.start()] * len(parts))
+            else:
+                words.append(word)
+                starts.append(match.start())
+        return words, starts
+
+    def _apart(self, word: str) -> tuple[str, ...]:
+        if word in self.contractions:
+            return self.contractions[word]
+        for ending, full in self.endings.items():
+            if word.endswith(ending) and word != ending:
+                return (word[: -len(ending)], full)
+        head, _, rest = word.partition("'")
+        return (self.beginnings[head], rest) if head in self.beginnings else (word,)
+
+
+@cache
+def language(code: str) -> Language:
+    """The language of a code of LANGUAGES."""
+    raw = table(code)
+    words = {name: frozenset(values) for name, values in raw.get("words", {}).items()}
+    words["stopwords"] = frozenset(raw["stopwords"])
+    words["abbreviations"] = frozenset(raw.get("abbreviations", ()))
+    for name in ("not_past", "refused", "light", "recovery", "dates", "other", "http", "ended"):
+        words[name] = frozenset(w for part in raw.get(name, {}).values() for w in part)
+    bare = Language(
+        code=code,
+        clause_reach=raw["reach"] == "clause",
+        unspaced=raw["script"] in ("kana", "han"),
+        verbs=_english_verbs(raw) if "irregular" in raw else _listed_verbs(raw),
+        phrases={},
+        sets=words,
+        counts=raw.get("counts", {}),
+        nouns=raw.get("nouns", {}),
+        separable={(k.split()[0], k.split()[1]): v for k, v in raw.get("separable", {}).items()},
+        contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
+        endings=raw.get("endings", {}),
+        beginnings=raw.get("beginnings", {}),
+        chain=frozenset[str]().union(*(words.get(part, frozenset()) for part in _CHAIN)),
+    )
+    return _with_phrases(bare, raw)
+
+
+_CHAIN = ("negation", "be", "have", "past_perfect", "progress", "future", "maybe", "adverbs", "looks", "seems")
+
+
+def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) -> Language:
+    """Phrases by their first word, longest first, so that "not only" is seen before "not"."""
+    found: dict[str, list[Phrase]] = {}
+    for kind, phrases in raw["phrases"].items():
+        for phrase in phrases:
+            first, *rest = bare.tokens(phrase)[0]
+            found.setdefault(first, []).append((rest, kind))
+    ordered = {first: tuple(sorted(group, key=lambda one: -len(one[0]))) for first, group in found.items()}
+    firsts: dict[str, set[str]] = {}
+    for first, group in found.items():
+        for _, kind in group:
+            firsts.setdefault(kind, set()).add(first)
+    done = {form for form, verb in bare.verbs.items() if verb.done}
+    watched = frozenset({*ordered, *done, *bare.sets["refused"], *bare.sets.get("contrast", ()), "not"})
+    kinds = {kind: frozenset(words) for kind, words in firsts.items()}
+    return replace(bare, phrases=ordered, firsts=kinds, watched=watched)
+
+
+def _english_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]:
+    """Every form of every known verb; a base with a particle goes by its first word."""
+    irregular, doubling = raw["irregular"], frozenset(raw["doubling"]["verbs"])
+    extra: Mapping[str, str] = raw["extra_verbs"]  # type: ignore[assignment]
+    parted = {pair.split()[0]: "" for pair in raw["separable"]}
+    known = parted | {base: action.name for base, action in verbs().items() if "_" not in base} | dict(extra)
+    found: dict[str, Verb] = {base: Verb(base, action, bare=True) for base, action in known.items()}
+    for base, action in known.items():
+        for form in pasts(base, irregular, doubling):
+            found[form] = Verb(base, action, done=True, bare=form == base)
+    return found
+
+
+def _listed_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]:
+    """Forms as the lexicon lists them: "alone" says done by itself, a participle needs its auxiliary."""
+    found: dict[str, Verb] = {}
+    endings = raw.get("participle_endings", {}).get("endings", [""])
+    for action, stems in raw.get("participles", {}).items():
+        for form in (stem + ending for stem in stems for ending in endings):
+            found[form] = Verb(form, action, done=True)
+    alone = raw.get("alone_endings", {}).get("endings", [""])
+    for action, forms in raw.get("alone", {}).items():
+        for form in (stem + ending for stem in forms for ending in alone):
+            found[form] = Verb(form, action, done=True, alone=True)
+    return found
+
+
+@cache
+def _vocabulary() -> dict[str, tuple[str, ...]]:
+    """Which languages know a word; words of languages without a lexicon count against them all."""
+    found: dict[str, set[str]] = {}
+    for code in LANGUAGES:
+        known = language(code)
+        forms = (form for form, verb in known.verbs.items() if verb.done and len(form) > 3)
+        for word in (*known.sets["stopwords"], *forms, *_lone_phrases(known)):
+            found.setdefault(word, set()).add(code)
+    for code, words in table("foreign").items():
+        for word in words["stopwords"]:
+            found.setdefault(word, set()).add(code)
+    return {word: tuple(sorted(codes)) for word, codes in found.items()}
+
+
+def _lone_phrases(known: Language) -> Iterator[str]:
+    return (first for first, group in known.phrases.items() if any(not rest for rest, _ in group))
+
+
+def detect(text: str) -> str:
+    """The code of the language of a text; "" where nothing tells; "?" for a language without a lexicon."""
+    sample = text[:_SAMPLE]
+    if not sample.isascii() and (script := _by_script(sample)):
+        return script
+    words = re.findall(r"[^\W\d_]+", sample.lower())[:_SAMPLE_WORDS]
+    if sample.isascii() and _plainly_english(words):
+        return "en"
+    scores: dict[str, int] = {}
+    vocabulary = _vocabulary()
+    for word in words:
+        for code in vocabulary.get(word, ()):
+            scores[code] = scores.get(code, 0) + 1
+    if not scores:
+        return ""
+    best = max(sorted(scores), key=lambda code: (scores[code], code in LANGUAGES))
+    return best if best in LANGUAGES else "?"
+
+
+def _plainly_english(words: list[str]) -> bool:
+    """Whether so many words are English small words that no other lexicon need be looked at."""
+    small = sum(map(language("en").sets["stopwords"].__contains__, words))
+    return small >= 3 and small >= _ENGLISH_SHARE * len(words)
+
+
+def _by_script(sample: str) -> str:
+    letters = len(_LETTER.findall(sample)) or 1
+    latin = len(_LATIN.findall(sample))
+    if _KANA.search(sample) and len(_KANA.findall(sample)) + len(_HAN.findall(sample)) > letters * 0.2:
+        return "ja"
+    if len(_HAN.findall(sample)) > letters * 0.2:
+        return "zh"
+    if len(_DEVANAGARI.findall(sample)) > letters * 0.2:
+        return "hi"
+    return "" if latin > letters * 0.4 else "?"

@@ -1,0 +1,233 @@
+"""What the phrases of a lexicon do to the reading of a sentence.
+
+Each handler gets the state, the index of the phrase and the index after it, and answers the index to go on from; 0
+says that the phrase does not count here. Phrases open regions that claim nothing (conditions, quoted authorities,
+courtesies) or are events themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.scan import (
+    Event,
+    Scan,
+    chain_before,
+    clause_start,
+    denied,
+    ends_well,
+    failed,
+    hypothetical,
+    next_base,
+    until,
+)
+
+
+def failed_answer(state: Scan, at: int) -> None:
+    """As in "Returned 400", "a 503": an HTTP answer that says it failed."""
+    word = state.words[at]
+    if len(word) == 3 and word[0] in "45" and at and state.has("http", state.words[at - 1]):
+        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True, mode="incident"))
+
+
+def _conditional(state: Scan, at: int, end: int) -> int:
+    """A condition reaches to the next comma where it opens a clause, else to the end of the clause."""
+    del at
+    return until(state, end, state.stop)
+
+
+def _attributed(state: Scan, at: int, end: int) -> int:
+    del at
+    return until(state, end, lambda i: state.words[i] in ";；" or state.words[i] in ("but", "however"))
+
+
+def _courtesy(state: Scan, at: int, end: int) -> int:
+    """A courtesy reaches to the end of the clause; a single word ("thanks", "noted") is one only where it opens it."""
+    opens = state.stop(at - 1) or state.has("join", state.words[at - 1])
+    if end - at == 1 and not opens and not state.lang.clause_reach:
+        return 0
+    return until(state, end, state.stop)
+
+
+def _harmless(state: Scan, at: int, end: int) -> int:
+    del state, at
+    return end
+
+
+def _greeting(state: Scan, at: int, end: int) -> int:
+    """A greeting says nothing itself, but what follows may: "Sure, I've added it"."""
+    return end if state.stop(at - 1) else 0
+
+
+def _failure(state: Scan, at: int, end: int) -> int:
+    before = chain_before(state, at)
+    plain = state.lang.clause_reach or not (hypothetical(state, before) or denied(state, before))
+    if not plain or _in_name(state, at, end):
+        return 0
+    verb = next_base(state, end)
+    state.add(failed(state, at, verb, soft=False, end=end))
+    return max(end, until(state, end, state.stop)) if verb else end
+
+
+def _incident(state: Scan, at: int, end: int) -> int:
+    """As in "There was an error": something went wrong, which a later success may have mended."""
+    if hypothetical(state, chain_before(state, at)):
+        return 0
+    event = failed(state, at, None, soft=False)
+    event.mode = "incident"
+    state.add(event)
+    return end
+
+
+def _handoff(state: Scan, at: int, end: int) -> int:
+    if any(state.has("maybe", word) for word in chain_before(state, at).words):
+        return end
+    state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
+    return end
+
+
+def _in_name(state: Scan, at: int, end: int) -> bool:
+    """As in "failing test", "incomplete list": an adjective before its noun reports nothing."""
+    word = state.words[at]
+    if end - at > 1 or state.lang.clause_reach or not word.endswith(("ing", "ete", "ful", "ed")):
+        return False
+    return not (state.stop(end) or state.has("after_verb", state.words[end]))
+
+
+def _soft_failure(state: Scan, at: int, end: int) -> int:
+    if not state.lang.clause_reach and hypothetical(state, chain_before(state, at)):
+        return 0
+    state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
+    return end
+
+
+def _uncertain(state: Scan, at: int, end: int) -> int:
+    state.add(Event(at, clause_start(state, at), Outcome.FAILURE))
+    return until(state, end, lambda i: state.words[i] in (";", "but"))
+
+
+def _hedge(state: Scan, at: int, end: int) -> int:
+    del at
+    state.hedged = True
+    return end
+
+
+def _doubt(state: Scan, at: int, end: int) -> int:
+    del at
+    state.doubted = True
+    return end
+
+
+def _pending(state: Scan, at: int, end: int) -> int:
+    before = chain_before(state, at)
+    if not state.lang.clause_reach and (hypothetical(state, before) or denied(state, before)):
+        return 0
+    state.add(Event(at, clause_start(state, at), Outcome.PARTIAL))
+    return end
+
+
+def _generic(state: Scan, at: int, end: int) -> int:
+    """As in "Done", "all set", "is complete": not "complete list", "I complete", "have done it"."""
+    if end - at == 1 and state.words[at] in state.lang.verbs and (_chained(state, at) or not ends_well(state, end)):
+        return 0
+    return _stative(state, at, end, needs_be=False)
+
+
+def _chained(state: Scan, at: int) -> bool:
+    before = chain_before(state, at)
+    return bool(before.words) or state.has("self", before.subject) or state.has("you", before.subject)
+
+
+def _works(state: Scan, at: int, end: int) -> int:
+    word = state.words[at]
+    if word in state.lang.verbs and (_chained(state, at) or state.stop(at - 1)):
+        return 0
+    if not ends_well(state, end) or (
+        end - at == 1 and not word.endswith(("s", "ed", "ful")) and not _plural(state, at)
+    ):
+        return 0
+    return _stative(state, at, end, needs_be=False)
+
+
+def _plural(state: Scan, at: int) -> bool:
+    before = chain_before(state, at)
+    return before.subject.endswith("s") or before.subject in ("all", "both", "they") or state.lang.clause_reach
+
+
+def _state(state: Scan, at: int, end: int) -> int:
+    return (
+        _stative(state, at, end, needs_be=True, mode="state") if state.lang.clause_reach or ends_well(state, end) else 0
+    )
+
+
+def _now(state: Scan, at: int, end: int) -> int:
+    if end < len(state.words) and state.words[end] in state.lang.verbs and state.lang.verbs[state.words[end]].done:
+        return 0
+    return _stative(state, at, end, needs_be=False, mode="state")
+
+
+def _stative(state: Scan, at: int, end: int, *, needs_be: bool, mode: str = "") -> int:
+    before = chain_before(state, at)
+    if needs_be and not any(state.has("be", word) or state.has("looks", word) for word in before.words):
+        return 0
+    if hypothetical(state, before) or before.words & state.lang.sets.get("seems", frozenset()):
+        return end
+    if state.has("determiners", before.subject) and not before.words and not ends_well(state, end):
+        return 0
+    outcome = Outcome.FAILURE if denied(state, before) else Outcome.SUCCESS
+    verb = state.words[at] if end - at == 1 else ""
+    state.add(Event(at, clause_start(state, at), outcome, verb=verb, end=end, mode=mode))
+    return end
+
+
+def _able(state: Scan, at: int, end: int) -> int:
+    verb = next_base(state, end)
+    base, action = (verb.base, verb.action) if verb else ("", "")
+    state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, base, action, end=end))
+    return end
+
+
+def _shortfall(state: Scan, at: int, end: int) -> int:
+    del at
+    state.partial = True
+    return end
+
+
+def _exception(state: Scan, at: int, end: int) -> int:
+    """As in "uploaded all files except two"; "all items except the lamp have been returned" says which ones."""
+    state.partial = state.partial or any(event.at < at for event in state.events)
+    return end
+
+
+def _nothing(state: Scan, at: int, end: int) -> int:
+    """Phrases that only the reader of whole texts uses."""
+    del state, at, end
+    return 0
+
+
+PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
+    "conditional": _conditional,
+    "reason": _conditional,
+    "attributed": _attributed,
+    "courtesy": _courtesy,
+    "harmless": _harmless,
+    "greeting": _greeting,
+    "failure": _failure,
+    "soft_failure": _soft_failure,
+    "incident": _incident,
+    "handoff": _handoff,
+    "uncertain": _uncertain,
+    "doubt": _doubt,
+    "hedge": _hedge,
+    "pending": _pending,
+    "generic": _generic,
+    "works": _works,
+    "state": _state,
+    "now": _now,
+    "able": _able,
+    "shortfall": _shortfall,
+    "exception": _exception,
+    "announce": _nothing,
+    "confirm": _nothing,
+}

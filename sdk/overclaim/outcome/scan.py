@@ -1,0 +1,152 @@
+"""The state of reading one sentence word by word, and what stands around a word: auxiliaries, subject, clause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from overclaim.outcome.clauses import Sentence
+from overclaim.outcome.language import Language, Verb
+from overclaim.outcome.model import Outcome
+
+PUNCTUATION = frozenset(",;:()—–，、；：（）")
+_LOOK_BACK = 8
+
+
+@dataclass(slots=True)
+class Event:
+    """Something said: where (word), how it went, which action; soft: a state of the world, weaker than a deed."""
+
+    at: int
+    start: int
+    outcome: Outcome
+    verb: str = ""
+    action: str = ""
+    soft: bool = False
+    mode: str = ""
+    end: int = 0
+
+
+@dataclass(slots=True)
+class Scan:
+    """The state of reading one sentence."""
+
+    lang: Language
+    words: list[str]
+    sentence: Sentence
+    events: list[Event] = field(default_factory=list[Event])
+    skip: int = 0
+    doubted: bool = False
+    hedged: bool = False
+    describes: bool = False  # tells somebody else's or an older deed
+    partial: bool = False
+    mode: str = ""  # how the last verb was read, for verbs joined to it by "and"
+
+    def has(self, part: str, word: str) -> bool:
+        """Whether the lexicon lists a word in that part."""
+        return word in self.lang.sets.get(part, ())
+
+    def stop(self, at: int) -> bool:
+        """Whether the word at an index ends a clause."""
+        return (
+            at < 0 or at >= len(self.words) or self.words[at] in PUNCTUATION or self.has("boundaries", self.words[at])
+        )
+
+    def add(self, event: Event) -> None:
+        """Keep an event; a doubted success is a failure."""
+        if self.hedged and event.outcome is not Outcome.FAILURE:
+            return
+        if self.doubted and event.outcome is Outcome.SUCCESS:
+            event.outcome = Outcome.FAILURE
+        self.events.append(event)
+
+
+@dataclass(slots=True)
+class Chain:
+    """The auxiliaries and adverbs right before a verb, and the word before them."""
+
+    words: set[str]
+    first: int
+    subject: str
+
+
+def until(state: Scan, at: int, stops: Callable[[int], bool]) -> int:
+    """The next index at which a condition holds, or the end of the sentence."""
+    while at < len(state.words) and not stops(at):
+        at += 1
+    return at
+
+
+def chain_before(state: Scan, at: int) -> Chain:
+    """The auxiliaries and adverbs before a word; in languages of clause reach, those of its whole clause."""
+    if state.lang.clause_reach:
+        start, end = clause_start(state, at), until(state, at, state.stop)
+        inside = {word for word in state.words[start:end] if word in state.lang.chain}
+        return Chain(inside, start, "")
+    words: set[str] = set()
+    i = at - 1
+    while i >= 0 and (state.words[i] in state.lang.chain or is_adverb(state.words[i])):
+        words.add(state.words[i])
+        i -= 1
+    return Chain(words, i + 1, state.words[i] if i >= 0 else "")
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word is an adverb by its ending."""
+    return word.endswith("ly") and len(word) > 4
+
+
+def clause_start(state: Scan, at: int) -> int:
+    """The index of the first word of the clause that holds an index."""
+    while at > 0 and not state.stop(at - 1):
+        at -= 1
+    return at
+
+
+def hypothetical(state: Scan, chain: Chain) -> bool:
+    """Whether the chain speaks of the future or hedges."""
+    return any(state.has("future", word) or state.has("maybe", word) for word in chain.words)
+
+
+def denied(state: Scan, chain: Chain) -> bool:
+    """Whether the chain or its subject denies what follows."""
+    return any(state.has("negation", word) for word in chain.words) or nobody(state, chain) == "deed"
+
+
+def nobody(state: Scan, chain: Chain) -> str:
+    """Whether the subject denies the deed ("no user was created") or only trouble ("no errors were found")."""
+    if state.lang.clause_reach:
+        return ""
+    start = max(clause_start(state, chain.first), chain.first - _LOOK_BACK)
+    subject = state.words[start : chain.first]
+    if not any(state.has("nobody", word) for word in subject):
+        return ""
+    return "trouble" if any(state.has("trouble", word) for word in subject) else "deed"
+
+
+def next_base(state: Scan, at: int) -> Verb | None:
+    """The verb that follows ("unable to | find the file"), over at most three words."""
+    for word in state.words[at : at + 4]:
+        if word in PUNCTUATION:
+            return None
+        verb = state.lang.verbs.get(word)
+        if verb is not None and verb.base != "be":
+            return verb
+    return None
+
+
+def ends_well(state: Scan, end: int) -> bool:
+    """Whether what stands at an index lets the verb before it end its clause."""
+    return (
+        state.lang.clause_reach
+        or state.stop(end)
+        or state.has("after_verb", state.words[end])
+        or state.words[end].endswith("ly")
+    )
+
+
+def failed(state: Scan, at: int, verb: Verb | None, *, soft: bool, end: int = 0) -> Event:
+    """The event that a deed was not done. verb: which deed, None where the text names none."""
+    base, action = (verb.base, verb.action) if verb else ("", "")
+    state.mode = "negative"
+    return Event(at, clause_start(state, at), Outcome.FAILURE, base, action, soft=soft, end=end)

@@ -1,0 +1,147 @@
+"""One text of an agent -> a turn: its claims, and whether it answers, asks, or is a step on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from overclaim.outcome.clause_claims import Said, claims_of, plain_answer, with_item
+from overclaim.outcome.clauses import FILLER, Sentence, prepare, sentences
+from overclaim.outcome.grammar import scan
+from overclaim.outcome.language import Language, detect, language
+from overclaim.outcome.model import Claim
+from overclaim.outcome.scaffold import Speech
+from overclaim.outcome.scan import PUNCTUATION, Scan
+
+MAX_CLAIMS = 64
+_LAST_SENTENCES = 3  # where a text says what comes next
+_SHORT = 8  # words of an answer that is only a value
+_FULL_STOPS = ("?", "？", "。", "！", "।")  # no value ends in one of these
+_SENTENCE_KINDS = ("greeting", "courtesy", "confirm", "announce", "conditional")
+
+
+@dataclass(slots=True)
+class Turn:
+    """One text. language: "" where no word tells, "?" where there is no lexicon for it.
+
+    answer: a value given as such. statement: a sentence that states a value, for texts that claim nothing else.
+    step: the text carries a call or says what comes next. final: it is marked as the final answer. asks: it asks
+    the user how to go on.
+    """
+
+    said: list[Said] = field(default_factory=list[Said])
+    language: str = ""
+    answer: Claim | None = None
+    statement: str = ""
+    step: bool = False
+    final: bool = False
+    asks: bool = False
+
+
+@dataclass(slots=True)
+class _Line:
+    """A sentence with its words and where they start."""
+
+    sentence: Sentence
+    words: list[str]
+    starts: list[int]
+
+
+def turn_of(said: Speech, number: int) -> Turn:
+    """Read one text. number: which text of the window it is, from 0."""
+    if said.control or said.step == "call":
+        return Turn(step=True)
+    text, masked = prepare(said.prose or said.answer)
+    code = detect(masked)
+    if code == "?" or (code == "" and len(text.split()) > _SHORT):
+        return _unread(said, number)
+    lang = language(code or "en")
+    lines = [_Line(one, *lang.tokens(one.masked)) for one in sentences(text, masked, lang.sets["abbreviations"])]
+    if said.step and _announces(lines, lang):
+        return Turn(language=code, step=True)
+    turn = Turn(language=code, final=bool(said.answer), asks=any(_has(line.words, lang, "confirm") for line in lines))
+    _read_lines(turn, lines, lang, number)
+    if not turn.said and (said.answer or (not turn.asks and _is_value(lines, lang))):
+        turn.answer = plain_answer(said.answer or said.prose, number, artifact=said.artifact)
+    return turn
+
+
+def _unread(said: Speech, number: int) -> Turn:
+    """A text in a language not read here: only an answer given as such says something."""
+    if said.answer:
+        return Turn(answer=plain_answer(said.answer, number, artifact=said.artifact), final=True)
+    return Turn(language="?")
+
+
+def _is_value(lines: list[_Line], lang: Language) -> bool:
+    """Whether a text is only a value ("146", "Paris"): short, without a verb, a question or a courtesy."""
+    words = [word for line in lines for word in line.words if word not in PUNCTUATION]
+    if not 0 < len(words) <= _SHORT or any(line.sentence.text.rstrip().endswith(_FULL_STOPS) for line in lines):
+        return False
+    return not any(_is_spoken(word, lang) for word in words)
+
+
+def _is_spoken(word: str, lang: Language) -> bool:
+    if word in lang.chain or word in lang.sets["stopwords"]:
+        return True
+    return any(kind in _SENTENCE_KINDS for _, kind in lang.phrases.get(word, ()))
+
+
+def _has(words: list[str], lang: Language, *kinds: str) -> bool:
+    if all(lang.firsts[kind].isdisjoint(words) for kind in kinds if kind in lang.firsts):
+        return False
+    return any(_phrase_at(words, at, lang, kinds) for at in range(len(words)))
+
+
+def _phrase_at(words: list[str], at: int, lang: Language, kinds: tuple[str, ...]) -> int:
+    """The index after a phrase of one of the kinds that starts at a word; 0 for none."""
+    for rest, kind in lang.phrases.get(words[at], ()):
+        end = at + 1 + len(rest)
+        if kind in kinds and words[at + 1 : end] == rest:
+            return end
+    return 0
+
+
+def _announces(lines: list[_Line], lang: Language) -> bool:
+    """Whether the end of a text says what comes next, other than handing the work in."""
+    ahead = False
+    for line in lines[-_LAST_SENTENCES:]:
+        for at in range(len(line.words)):
+            if end := _phrase_at(line.words, at, lang, ("announce",)):
+                ahead = not any(word in lang.sets["closers"] for word in line.words[end : end + 4])
+            elif _phrase_at(line.words, at, lang, ("generic",)):
+                ahead = False
+    return ahead
+
+
+def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> None:
+    opened: list[Said] = []
+    for line in lines:
+        state = scan(line.sentence, line.words, lang)
+        found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
+        for one in found:
+            one.asked = turn.asks
+        if found or not line.sentence.bullet:
+            opened = found if line.sentence.opens_list else []
+        elif opened:
+            with_item(opened[-1], line.sentence.text)
+        if not turn.statement and not state.events and _states(state):
+            turn.statement = line.sentence.text.strip()
+        turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
+
+
+def _states(state: Scan) -> bool:
+    """Whether a sentence without events states a value: an answer, if the text says nothing else."""
+    words, lang = state.words, state.lang
+    if state.sentence.question or state.sentence.opens_list or state.describes or state.hedged:
+        return False
+    if not any(word[0].isdigit() or word[0] == FILLER for word in words):
+        return False
+    if any(word in lang.sets.get("future", ()) and word != "to" for word in words) or _imperative(state):
+        return False
+    spoken = any(word in lang.sets.get("be", ()) or word in PUNCTUATION for word in words)
+    return spoken and not _has(words, lang, *_SENTENCE_KINDS[1:])
+
+
+def _imperative(state: Scan) -> bool:
+    verb = state.lang.verbs.get(state.words[0])
+    return verb is not None and verb.bare and not verb.done

@@ -1,0 +1,118 @@
+"""Laws of the claim reader: it never raises, stays bounded, and courtesies and negations do what they must."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overclaim.outcome.claims import WINDOW, read
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.turns import MAX_CLAIMS
+
+THINGS = st.sampled_from(["report", "invoice", "booking", "ticket", "backup", "account", "page"])
+DEEDS = st.sampled_from(["created", "deleted", "sent", "cancelled", "updated", "published", "paid", "archived"])
+COURTESIES = st.sampled_from(
+    ["You're welcome!", "Let me know if you need anything else.", "Have a great day!", "Feel free to reach out."]
+)
+PIECES = st.sampled_from(
+    [
+        *"`\"'“”«»<>()[]{}|*_#:;,.!?\n\t ",
+        "```",
+        "Final answer:",
+        "<final_answer>",
+        "I have",
+        "not",
+        "been",
+        "done",
+        "if",
+    ]
+)
+
+
+@given(st.lists(st.text(st.characters()), max_size=4))
+def test_any_text_is_read_without_an_error(texts: list[str]) -> None:
+    """Lone surrogates, NULs, right-to-left marks and stacked accents are only characters."""
+    reading = read(texts)
+    assert reading.outcome in (
+        Outcome.SUCCESS,
+        Outcome.FAILURE,
+        Outcome.PARTIAL,
+        Outcome.NONE,
+        Outcome.UNREADABLE,
+    )
+    assert len(reading.claims) <= WINDOW * MAX_CLAIMS
+
+
+@given(st.lists(PIECES, max_size=60).map(" ".join))
+def test_broken_markup_is_read_without_an_error(text: str) -> None:
+    """Unclosed tags, fences and quotes never raise, and reading twice gives the same."""
+    assert read([text]) == read([text])
+
+
+@given(THINGS, DEEDS, COURTESIES, st.booleans())
+def test_a_closing_courtesy_never_changes_the_outcome(thing: str, deed: str, courtesy: str, apart: bool) -> None:
+    """A goodbye, in the same text or in one of its own, leaves the claim as it is."""
+    text = f"The {thing} has been {deed}."
+    closed = [text, courtesy] if apart else [f"{text} {courtesy}"]
+    assert read(closed).outcome is read([text]).outcome is Outcome.SUCCESS
+
+
+@given(THINGS, DEEDS, st.sampled_from(["has not been", "could not be", "was never", "wasn't", "hasn't been"]))
+def test_negating_a_success_gives_a_failure(thing: str, deed: str, negated: str) -> None:
+    """A denied deed is a report of failure, with the same action."""
+    claimed, denied = read([f"The {thing} has been {deed}."]), read([f"The {thing} {negated} {deed}."])
+    assert denied.outcome is Outcome.FAILURE
+    assert denied.claims[0].action == claimed.claims[0].action
+
+
+@given(THINGS, DEEDS, st.sampled_from(["If", "Once", "As soon as", "Unless"]))
+def test_a_condition_claims_nothing(thing: str, deed: str, opener: str) -> None:
+    """What would have to happen first has not happened."""
+    assert read([f"{opener} the {thing} has been {deed}, I will tell you."]).outcome is Outcome.NONE
+
+
+@given(THINGS, DEEDS)
+def test_a_question_claims_nothing(thing: str, deed: str) -> None:
+    """Asking whether something was done does not say so."""
+    assert read([f"Has the {thing} been {deed}?"]).outcome is Outcome.NONE
+
+
+@given(st.text(alphabet="abc xyz.,\n", max_size=200), THINGS, DEEDS)
+def test_texts_before_the_window_do_not_matter(noise: str, thing: str, deed: str) -> None:
+    """Only the last texts make up the claim."""
+    recent = ["Hello!", "Hello!", f"The {thing} has been {deed}."]
+    assert read([noise, *recent]).outcome is read(recent).outcome
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        "Done. ",
+        '"',
+        "`",
+        "<",
+        "<thought>",
+        "/",
+        "\n",
+        "```\n",
+        "a@",
+        "a.",
+        "1,",
+        "完了",
+        "(",
+        "a_",
+        " ",
+        "9",
+        "Action: x\n",
+    ],
+)
+def test_five_megabytes_cost_a_bounded_scan(unit: str) -> None:
+    """A huge text of any one kind is read in far less time than it would take to read it all."""
+    text = unit * (5_000_000 // len(unit))
+    start = time.process_time()
+    read([text])
+    assert time.process_time() - start < 2.0
