@@ -1,0 +1,67 @@
+"""What `overclaim serve` can be told, by arguments or by OVERCLAIM_* variables; arguments win."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from overclaim._errors import InputError
+from overclaim_collector.addresses import is_loopback
+from overclaim_detectors.store import DEFAULT_URL
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class ServeConfig(BaseModel):
+    """The configuration of one server. Port 0 takes a free port."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    store: str = DEFAULT_URL
+    host: str = "127.0.0.1"
+    http_port: Port = 4318
+    grpc_port: Port = 4317
+    detect: bool = True
+    detect_interval: Annotated[float, Field(gt=0, le=3600)] = 2.0
+
+    @field_validator("store")
+    @classmethod
+    def _url_or_directory(cls, store: str) -> str:
+        return store if "://" in store else f"chdb://{Path(store).expanduser().absolute()}"
+
+    @field_validator("host")
+    @classmethod
+    def _only_loopback(cls, host: str) -> str:
+        if not is_loopback(host):
+            raise ValueError(
+                "listening beyond this machine is not supported yet, since nothing asks senders for a token: "
+                "use 127.0.0.1, or put a proxy that authenticates in front"
+            )
+        return host
+
+
+def load(given: Mapping[str, object], environment: Mapping[str, str]) -> ServeConfig:
+    """The configuration from what was given (None: not given) and from the environment.
+
+    Raises:
+        InputError: a value that cannot be used, with its name.
+    """
+    from_environment = {
+        name: text for name in ServeConfig.model_fields if (text := environment.get(f"OVERCLAIM_{name.upper()}"))
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    try:
+        return ServeConfig.model_validate({**from_environment, **chosen})
+    except ValidationError as error:
+        raise InputError(_said(error)) from error
+
+
+def _said(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "configuration"
+    message = first["msg"].removeprefix("Value error, ")
+    option = name.replace("_", "-")
+    return f"--{option} (or OVERCLAIM_{name.upper()}) cannot be {first['input']!r}: {message}"

@@ -1,0 +1,55 @@
+"""The HTTP server in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Sequence
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from overclaim._errors import OverclaimError
+
+_IDLE_SECONDS = 75  # longer than any exporter's interval, so that it finds its connection still open
+_GRACE_SECONDS = 1
+
+
+class HttpServer:
+    """Serves routes on a socket that already listens."""
+
+    def __init__(self, routes: Sequence[Route], sock: socket.socket) -> None:
+        config = uvicorn.Config(
+            Starlette(routes=list(routes)),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        self._server = uvicorn.Server(config)
+        self._socket = sock
+        self._thread = threading.Thread(target=self._run, name="overclaim-http", daemon=True)
+
+    def start(self) -> None:
+        """Start; returns when requests are answered."""
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise OverclaimError("the HTTP server did not start: its log says why")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Take no new requests, let those in work end, and stop."""
+        self._server.should_exit = True
+        self._thread.join(_GRACE_SECONDS + 1)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))

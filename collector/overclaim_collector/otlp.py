@@ -1,0 +1,49 @@
+"""OTLP trace requests: bytes in, rows of otel_traces out. Limits come before parsing, checks of each span after it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from overclaim_collector import otlp_json, rows, shape
+from overclaim_collector.refusal import invalid, too_large
+from overclaim_collector.rows import Rows
+
+MAX_SPANS = 100_000
+
+
+class Encoding(Enum):
+    """The two encodings of OTLP, by their media types."""
+
+    PROTOBUF = "application/x-protobuf"
+    JSON = "application/json"
+
+
+def decode(body: bytes, encoding: Encoding) -> Rows:
+    """The rows of an ExportTraceServiceRequest; bad spans are counted in it, good ones kept.
+
+    Args:
+        body: the request, uncompressed.
+        encoding: how it is written.
+
+    Raises:
+        Refusal: INVALID where it is no such request, TOO_LARGE where it would cost too much memory.
+    """
+    request = _parse(body, encoding)
+    spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
+    if spans > MAX_SPANS:
+        raise too_large(f"the request holds {spans} spans, more than {MAX_SPANS}: send smaller batches")
+    return rows.build(request)
+
+
+def _parse(body: bytes, encoding: Encoding) -> ExportTraceServiceRequest:
+    if encoding is Encoding.JSON:
+        shape.check_json(body)
+        return otlp_json.parse(body)
+    shape.check_protobuf(body)
+    try:
+        return ExportTraceServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise invalid("the body is not a protobuf ExportTraceServiceRequest (damaged, or not UTF-8 text)") from error

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from overclaim._errors import StoreError
+from overclaim_detectors.store import open_store
+
+PROTOBUF = "application/x-protobuf"
+
+
+def request(count: int, trace_id: bytes = b"") -> bytes:
+    """A protobuf request with so many good spans of one trace."""
+    trace_id, now = trace_id or os.urandom(16), time.time_ns()
+    times = {"start_time_unix_nano": now, "end_time_unix_nano": now}
+    message = ExportTraceServiceRequest()
+    items = [Span(trace_id=trace_id, span_id=os.urandom(8), name="s", **times) for _ in range(count)]
+    message.resource_spans.add().scope_spans.add(spans=items)
+    return message.SerializeToString()
+
+
+Serve = Callable[..., tuple[subprocess.Popen[str], dict[str, str]]]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts `overclaim serve` in a process of its own and gives it with the addresses it printed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(store: Path, *more: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
+        command = [sys.executable, "-m", "overclaim.cli", "serve", "--store", f"chdb://{store}", "--no-detect"]
+        command += ["--http-port", "0", "--grpc-port", "0", *more]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout
+        line = process.stdout.readline().split()
+        assert line[:1] == ["ready"], process.communicate()
+        return process, dict(part.split("=", 1) for part in line[1:])
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_in_the_middle_of_writing_keeps_every_answered_span(
+    serve: Serve, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Senders are at full speed when the signal comes: it ends in good order, and what was answered is stored."""
+    process, addresses = serve(tmp_path / "store", "--ready-file", str(tmp_path / "ready"))
+    assert json.loads((tmp_path / "ready").read_text()) == {**addresses, "pid": process.pid}
+    answered: list[str] = []
+
+    def send() -> None:
+        with httpx.Client(trust_env=False) as client:
+            while True:
+                trace = os.urandom(16)
+                headers = {"content-type": PROTOBUF}
+                try:
+                    body = request(20, trace)
+                    answer = client.post(f"{addresses['http']}/v1/traces", content=body, headers=headers)
+                except httpx.HTTPError:
+                    return
+                if answer.status_code == 200:
+                    answered.append(trace.hex())
+
+    senders = [threading.Thread(target=send) for _ in range(4)]
+    for sender in senders:
+        sender.start()
+    while len(answered) < 40 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    for sender in senders:
+        sender.join()
+    assert process.returncode == 0, errors
+    kept = open_store(f"chdb://{tmp_path / 'store'}")
+    try:
+        sql = "SELECT count(), countDistinct(SpanId) FROM otel_traces WHERE TraceId IN {traces:Array(String)}"
+        assert kept.query(sql, {"traces": answered}).rows == [(20 * len(answered), 20 * len(answered))]
+    finally:
+        kept.close()
+
+
+def test_kill_loses_nothing_that_was_answered(serve: Serve, tmp_path: Path) -> None:
+    """SIGKILL right after an answer: the spans are there when the store is opened again."""
+    process, addresses = serve(tmp_path / "store")
+    traces = [os.urandom(16) for _ in range(20)]
+    with httpx.Client(trust_env=False, headers={"content-type": PROTOBUF}) as client:
+        for trace in traces:
+            assert client.post(f"{addresses['http']}/v1/traces", content=request(10, trace)).status_code == 200
+        process.kill()
+    process.communicate()
+    kept = open_store(f"chdb://{tmp_path / 'store'}")
+    try:
+        assert kept.query("SELECT count(), countDistinct(TraceId) FROM otel_traces").rows == [(200, 20)]
+    finally:
+        kept.close()
+
+
+def test_a_store_in_use_names_its_owner(serve: Serve, tmp_path: Path) -> None:
+    """A second process is told the pid, the command and the address of the first."""
+    process, addresses = serve(tmp_path / "store")
+    try:
+        with pytest.raises(StoreError, match=rf"in use by process {process.pid} .*serve") as caught:
+            open_store(f"chdb://{tmp_path / 'store'}")
+        assert addresses["http"] in str(caught.value)
+        reader = open_store(f"chdb://{tmp_path / 'store'}", read_only=True)
+        assert reader.query("SELECT count() FROM otel_traces").rows == [(0,)]
+        reader.close()
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def test_a_taken_port_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    """The command says what is wrong in one line and exits with 2."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "overclaim.cli", "serve", "--store", str(tmp_path), "--http-port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"overclaim: cannot listen for HTTP on 127.0.0.1 port {port}: it is in use")
+    assert len(done.stderr.splitlines()) == 1
