@@ -1,13 +1,16 @@
 """Binding and judging, on small runs written as data."""
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
-from overclaim.outcome.binding import bind, complete_pending
+
+from overclaim.outcome.binding import bind
 from overclaim.outcome.judge import judge
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Call, Claim, Effect, Grade, Observation, Outcome, Quantity, Reading, Run, Verdict
 from overclaim.outcome.operations import operation
+from overclaim.outcome.pending import settle, settled
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
 
@@ -88,19 +91,38 @@ def test_pending_claimed_as_done_is_pending() -> None:
 
 def test_a_pending_operation_is_completed_by_a_confirmation() -> None:
     """Another tool may finish the step: by a code, or by naming what it completed."""
-    first, second = calls(("transfer", {"from": "checking", "to": "savings"}, P), ("confirm_code", {"code": "4"}, S))
-    done = replace(second, operation=complete_pending(second.operation, frozenset(), [first.operation]))
-    assert verdict((first, done), Claim(S, "pay", ("transfer",), ("savings",))) in (
-        Verdict.RECOVERED,
-        Verdict.SUPPORTED,
-    )
+    made = settled(calls(("transfer", {"from": "checking", "to": "savings"}, P), ("confirm_code", {"code": "4"}, S)))
+    assert verdict(made, Claim(S, "pay", ("transfer",), ("savings",))) is Verdict.RECOVERED
+
+
+def test_a_pending_operation_without_targets_is_completed_as_a_whole() -> None:
+    """A bare "verification required" is completed by the verification that follows."""
+    made = settled(calls(("get_key", {}, P), ("verify_account", {"otp": "4"}, S)))
+    assert verdict(made, Claim(S, "read", ("key",))) is Verdict.RECOVERED
+    assert verdict(made[:1], Claim(S, "read", ("key",))) is Verdict.PENDING
 
 
 def test_reading_something_pending_does_not_complete_it() -> None:
     """Looking at a pending refund is not its completion."""
     read = calls(("get_refund", {"id": "re_1"}, S))[0].operation
     pending = calls(("refund", {"id": "re_1"}, P))[0].operation
-    assert complete_pending(read, frozenset({"re_1"}), [pending]) == read
+    assert settle(read, S, {"re_1"}, [pending]) == read
+
+
+def test_a_later_call_of_unknown_outcome_may_have_mended_it() -> None:
+    """A failure followed by an attempt of which nothing is known is no ground to accuse; a success stays one."""
+    again = calls(("create_user", {"email": "a@example.com"}, F), ("create_user", {"email": "a@example.com"}, U))
+    assert verdict(again, CREATED) is Verdict.INCOMPLETE
+    fine = calls(("create_user", {"email": "a@example.com"}, S), ("create_user", {"email": "a@example.com"}, U))
+    assert verdict(fine, CREATED) is Verdict.SUPPORTED
+
+
+def test_a_long_run_is_judged_in_time_that_grows_with_its_length() -> None:
+    """Thirty thousand failed calls on one target are judged within seconds."""
+    many = calls(*[("create_user", {"email": f"a{i % 100}@example.com"}, F) for i in range(30_000)])
+    started = process_time()
+    assert verdict(many, CREATED) is Verdict.CONTRADICTED
+    assert process_time() - started < 10
 
 
 def test_a_claim_about_all_needs_all() -> None:

@@ -1,6 +1,7 @@
 """Identifiers and numbers in one normal form."""
 
 import pytest
+
 from overclaim.outcome.mentions import identifiers, mentions, normal_number, numbers
 
 

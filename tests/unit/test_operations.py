@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from overclaim.outcome.model import Effect, ToolFacts
 from overclaim.outcome.operations import operation
 

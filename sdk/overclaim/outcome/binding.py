@@ -6,10 +6,10 @@ only a claim that no call can be about is left without any (and may then be judg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 
+from overclaim.outcome.history import ANYTHING, bad
 from overclaim.outcome.lexicon import actions, table, words
 from overclaim.outcome.model import (
     BoundClaim,
@@ -25,7 +25,6 @@ from overclaim.outcome.model import (
 from overclaim.outcome.words import singular, split_name
 
 ENOUGH = 2  # the score from which a call fits a claim by name
-_ANYTHING = ("", "run", "delegate")  # actions that may have done anything
 
 
 def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = frozenset()) -> tuple[BoundClaim, ...]:
@@ -37,26 +36,10 @@ def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = fro
     return tuple(_bind(claim, calls, asked) for claim in reading.claims)
 
 
-def complete_pending(operation: Operation, seen: frozenset[str], pending: Iterable[Operation]) -> Operation:
-    """The operation of a call that went well, with the targets of the pending ones that it completes.
-
-    seen: what the call mentions. A call completes a pending operation when it mentions its targets, or when it
-    confirms something (a code, an approval) that was asked for just before.
-    """
-    if operation.effect is Effect.READ:
-        return operation
-    done = [
-        target
-        for earlier in pending
-        for target in (earlier.targets or (earlier.key,))
-        if target in seen or operation.action in ("confirm", "approve")
-    ]
-    return replace(operation, targets=tuple(dict.fromkeys((*operation.targets, *done)))) if done else operation
-
-
 def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
     about = _about(claim, calls)
-    chosen = [call for call in calls if call.index in about]
+    indexes = frozenset(about)
+    chosen = [call for call in calls if call.index in indexes]
     mismatch = _mismatch(claim, chosen, calls, asked) if claim.outcome is Outcome.SUCCESS else None
     return BoundClaim(claim, about, mismatch)
 
@@ -163,7 +146,9 @@ def _fallback(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
 
     An answer without a deed rests on what was read, and one read that went well is enough for it.
     """
-    possible = [call for call in calls if _possible(claim, call)]
+    possible = [call for call in calls if _possible(claim, call)] or _belied(claim, calls)
+    if claim.targets and not any(set(claim.targets) & call.mentions for call in calls):
+        possible = [call for call in possible if _akin(claim, call)]
     if not claim.action:
         reads = [call for call in possible if call.operation.effect is not Effect.WRITE]
         possible = [call for call in reads if call.observed.outcome is not Outcome.FAILURE] or reads or possible
@@ -172,11 +157,27 @@ def _fallback(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
 
 def _possible(claim: Claim, call: Call) -> bool:
     action, operation = actions().get(claim.action), call.operation
-    if action is None or operation.action in _ANYTHING:
+    if action is None or operation.action in ANYTHING:
         return True
     if action.name == "test":
         return operation.action == "test"
     return _effect_fits(claim, call)
+
+
+def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
+    """What speaks against a check that never was: the change tried last, where that went badly.
+
+    Who says "I verified that it works" over a failed call is contradicted, not only without support.
+    """
+    action = actions().get(claim.action)
+    last = [call for call in calls if call.operation.effect is Effect.WRITE][-1:]
+    return last if action is not None and action.check and any(map(bad, last)) else []
+
+
+def _akin(claim: Claim, call: Call) -> bool:
+    """Whether a call is of the claimed kind. One of another kind did not do it to something it never mentions."""
+    same = call.operation.action in (claim.action, *ANYTHING) or _near(claim, call)
+    return not claim.action or same or bool(set(claim.objects) & _nouns(call.tool, call.operation))
 
 
 def _mismatch(claim: Claim, chosen: list[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:

@@ -1,0 +1,117 @@
+"""The embedded store: chDB, the ClickHouse engine in this process.
+
+The engine allows one directory per process, is not fork-safe, and locks its directory against other processes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from overclaim._errors import MissingExtra, StoreError
+from overclaim_detectors._clients import Clients, ClientStore, connect
+from overclaim_detectors._owner import Owner
+from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
+
+try:
+    from chdb import _chdb  # pyright: ignore[reportMissingTypeStubs]
+except ModuleNotFoundError as _error:
+    raise MissingExtra("with an embedded store", "chdb-core", "server") from _error
+
+_lock = threading.Lock()
+_owners: dict[Path, tuple[Owner, int]] = {}
+
+
+class EmbeddedStore(ClientStore):
+    """chDB on a directory that this process owns while it is open; opened twice in one process it is shared."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._path = path
+        self._owner = _acquire(path)
+        self._pid = os.getpid()
+        self._open = True
+        super().__init__(f"chdb://{path}", Clients(self._client), Clients(self._reader), read_only=read_only)
+        try:
+            self._first_client()
+            self._classifier: Any = _chdb.connect(str(path))  # pyright: ignore
+            self._classify_lock = threading.Lock()
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, sql: str, params: Params | None = None) -> Rows:
+        """Run somebody else's SQL: the engine's parser must call it one read-only statement."""
+        classify = getattr(self._classifier, "classify_query", None)
+        if classify is None:
+            raise StoreError("this chdb-core cannot tell reading from writing: pip install -U 'chdb-core>=26.9'")
+        with self._classify_lock:
+            kind = classify(sql, "default")
+        _refuse_all_but_one_read(kind["query_class"].name, kind["statement_count"])
+        return super().read(sql, params)
+
+    def announce(self, url: str) -> None:
+        """Tell other processes where this one answers."""
+        self._owner.announce(url)
+
+    def close(self) -> None:
+        """Close the engine's handles and give the directory up."""
+        if not self._open:
+            return
+        self._open = False
+        super().close()
+        if classifier := getattr(self, "_classifier", None):
+            classifier.close()
+        _release(self._path)
+
+    def _first_client(self) -> None:
+        try:
+            self._clients.get()
+        except QueryError as error:
+            raise StoreError(
+                f"cannot open the store {self._path}: {error}; does another program use it, is the disk full?"
+            ) from error
+
+    def _client(self) -> Any:
+        if os.getpid() != self._pid:
+            raise StoreError("the embedded store cannot be used in a forked process: open it in the child instead")
+        return connect(interface="chdb", path=str(self._path), tz_mode="aware")
+
+    def _reader(self) -> Any:
+        client = self._client()
+        for name, value in LIMITS.items():
+            client.set_client_setting(name, value)
+        client.command("SET readonly = 1")
+        return client
+
+
+def _refuse_all_but_one_read(kind: str, statements: int) -> None:
+    if statements != 1:
+        raise QueryError(f"one statement at a time, please: the engine's parser sees {statements}")
+    if kind != "READ_ONLY":
+        raise QueryError(
+            f"only reading is allowed here, and this statement is {kind.lower()}: use SELECT, SHOW, DESCRIBE or EXPLAIN"
+        )
+
+
+def _acquire(path: Path) -> Owner:
+    with _lock:
+        if path in _owners:
+            owner, count = _owners[path]
+        elif _owners:
+            other = next(iter(_owners))
+            raise StoreError(f"this process has the store {other} open, and can hold one embedded store at a time")
+        else:
+            owner, count = Owner(path), 0
+        _owners[path] = (owner, count + 1)
+        return owner
+
+
+def _release(path: Path) -> None:
+    with _lock:
+        owner, count = _owners.pop(path)
+        if count > 1:
+            _owners[path] = (owner, count - 1)
+        else:
+            owner.release()

@@ -1,0 +1,93 @@
+"""Reading a store through the `overclaim serve` that owns it: POST /api/query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from http.client import HTTPException
+from typing import Any, NoReturn
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+
+from overclaim._errors import StoreError
+from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class RemoteStore:
+    """A store behind a running server, for reading. Values arrive as JSON has them: times are strings."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self._opener = _opener(url)
+
+    def query(self, sql: str, params: Params | None = None) -> Rows:
+        """Run one read-only statement on the server."""
+        answer = self._post({"sql": sql, "params": dict(params or {})})
+        return Rows(tuple(answer["columns"]), [tuple(row) for row in answer["rows"]])
+
+    def read(self, sql: str, params: Params | None = None) -> Rows:
+        """The same: the server allows nothing but reading."""
+        return self.query(sql, params)
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        """Refused."""
+        self._refuse()
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Refused."""
+        self._refuse()
+
+    def raw_insert(self, table: str, block: bytes, fmt: str, settings: Mapping[str, Any] | None = None) -> None:
+        """Refused."""
+        self._refuse()
+
+    def announce(self, url: str) -> None:
+        """Nothing to do: the server announces itself."""
+
+    def close(self) -> None:
+        """Nothing to do: each request has its own connection."""
+
+    def _refuse(self) -> NoReturn:
+        raise StoreError(f"the store is owned by the server at {self.url}, which alone writes to it")
+
+    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        request = Request(
+            f"{self.url}/api/query",
+            data=json.dumps(body, default=_plain).encode(),
+            headers={"Content-Type": "application/json", "Accept": "application/json"},
+        )
+        try:
+            with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
+                return json.load(response)
+        except HTTPError as error:
+            raise QueryError(_said(error)) from error
+        except (OSError, HTTPException, ValueError) as error:
+            raise StoreError(f"no answer from {self.url} ({error}): is `overclaim serve` running there?") from error
+
+
+def _opener(url: str) -> OpenerDirector:
+    # A proxy for the outside world knows nothing of this machine's loopback.
+    direct = urlsplit(url).hostname in _LOOPBACK
+    return build_opener(ProxyHandler({})) if direct else build_opener()
+
+
+def _said(error: HTTPError) -> str:
+    raw = error.read().decode("utf-8", "replace")
+    try:
+        return str(json.loads(raw)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {error.code}: {raw[:200] or error.reason}"
+
+
+def _plain(value: object) -> str:
+    return value.strftime("%Y-%m-%d %H:%M:%S.%f") if isinstance(value, datetime) else str(value)

@@ -1,0 +1,145 @@
+"""The commands on a store: detect, report, query, schema. Heavy imports wait until a command runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+
+from overclaim._errors import InputError
+from overclaim.cli import Command
+from overclaim_detectors.store import DEFAULT_URL, Rows, open_store
+
+_STORE_HELP = (
+    "chdb:///path, clickhouse://host:port/database or http://host:port of a running `overclaim serve`"
+    " (default: OVERCLAIM_STORE, else the store in your data directory)"
+)
+
+
+def _with_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help=_STORE_HELP)
+
+
+def _with_format(parser: argparse.ArgumentParser) -> None:
+    from overclaim_detectors.formats import FORMATS
+
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print the rows (default: table)")
+
+
+def _print(rows: Rows, form: str) -> None:
+    from overclaim_detectors.formats import write
+
+    write(rows, form)
+
+
+def _configure_report(parser: argparse.ArgumentParser) -> None:
+    from overclaim_detectors.report import REPORTS
+
+    parser.add_argument("kind", choices=REPORTS, help="which report")
+    parser.add_argument("--since", default="7d", metavar="TIME", help="an age such as 24h, or a UTC time (default: 7d)")
+    parser.add_argument("--window", default="24h", metavar="AGE", help="drift: how long is now (default: 24h)")
+    parser.add_argument("--reference", default="7d", metavar="AGE", help="drift: how long is then (default: 7d)")
+    parser.add_argument("--rows", type=int, default=1000, metavar="N", help="at most so many rows (default: 1000)")
+    _with_format(parser)
+    _with_store(parser)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from overclaim_detectors.report import Window, hours, moment, run_report, why_empty
+
+    now = datetime.now(UTC)
+    window = Window(moment(args.since, now), now, hours(args.window), hours(args.reference), max(1, args.rows))
+    store = open_store(args.store, read_only=True)
+    try:
+        rows = run_report(store, args.kind, window)
+        if rows.rows or args.format != "table":
+            _print(rows, args.format)
+        if not rows.rows:
+            print(why_empty(store, args.kind), file=sys.stdout if args.format == "table" else sys.stderr)
+    finally:
+        store.close()
+    return 0
+
+
+def _configure_query(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sql", metavar="SQL", help="one SELECT, SHOW, DESCRIBE or EXPLAIN; - reads it from stdin")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a value for {NAME:Type}; may be repeated"
+    )
+    _with_format(parser)
+    _with_store(parser)
+
+
+def _query(args: argparse.Namespace) -> int:
+    from overclaim_detectors.report import with_tables
+
+    text = sys.stdin.read() if args.sql == "-" else args.sql
+    params = dict(_param(one) for one in args.param)
+    store = open_store(args.store, read_only=True)
+    try:
+        _print(with_tables(lambda: store.read(text, params)), args.format)
+    finally:
+        store.close()
+    return 0
+
+
+def _param(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InputError(f"--param {text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _configure_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sql", action="store_true", help="print the statements that make the tables instead")
+
+
+def _schema(args: argparse.Namespace) -> int:
+    from overclaim_detectors import sql
+    from overclaim_detectors.tables import tables
+
+    if args.sql:
+        print("\n".join(sql.load(name) for name in sql.names("schema")))
+        return 0
+    for table in tables():
+        print(f"{table.name}\n  {table.about}".replace("\n", "\n  "))
+        for column in table.columns:
+            print(f"    {column.name:<22} {column.type:<32} {column.comment}".rstrip())
+        print()
+    return 0
+
+
+def _configure_detect(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--once", action="store_true", help="judge what has arrived, then end (the default)")
+    how.add_argument("--follow", action="store_true", help="go on until interrupted")
+    parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between passes (default: 2)")
+    parser.add_argument("--fail", action="store_true", help="exit 1 if an accusation is open")
+    _with_store(parser)
+
+
+def _detect(args: argparse.Namespace) -> int:
+    from overclaim_detectors.detecting import detect
+
+    return detect(args.store, follow=args.follow, interval=max(0.1, args.interval), fail=args.fail)
+
+
+REPORT = Command(
+    "What was claimed against what was observed, silent failures, drift, coverage.",
+    _configure_report,
+    _report,
+    epilog="The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana.",
+)
+QUERY = Command(
+    "Run one read-only SQL statement on the store, also while the server runs.",
+    _configure_query,
+    _query,
+    epilog='example: overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"',
+)
+SCHEMA = Command("The tables of the store and what their columns mean.", _configure_schema, _schema)
+DETECT = Command(
+    "Judge the spans that have arrived since the last pass.",
+    _configure_detect,
+    _detect,
+    epilog="exit codes: 0 fine, 1 an accusation is open (with --fail), 4 the store cannot be used",
+)

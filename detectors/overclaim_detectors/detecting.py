@@ -1,0 +1,87 @@
+"""`overclaim detect`: passes over an own store, or waiting for the server that owns it to have made its own."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Any
+
+from overclaim_detectors import sql
+from overclaim_detectors.migrate import migrate
+from overclaim_detectors.runner import Pass, detect_once, follow
+from overclaim_detectors.store import DEFAULT_URL, OwnedElsewhere, Store, open_store
+
+CATCH_UP_SECONDS = 30.0
+
+
+def detect(url: str = DEFAULT_URL, *, follow: bool = False, interval: float = 2.0, fail: bool = False) -> int:
+    """Detect once or until interrupted, and say what came of it; the exit code.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    store = _open(url)
+    try:
+        if not _writes(store):
+            _await_server(store)
+        elif follow:
+            _follow(store, interval)
+        else:
+            _say(detect_once(store))
+        return _conclude(store, fail)
+    finally:
+        store.close()
+
+
+def _open(url: str) -> Store:
+    # Opened for reading first: that names a store that is not there, instead of making an empty one.
+    probe = open_store(url, read_only=True)
+    if probe.url.startswith("http"):
+        return probe
+    probe.close()
+    try:
+        store = open_store(url)
+    except OwnedElsewhere as owned:
+        if not owned.url:
+            raise
+        return open_store(owned.url)
+    migrate(store)
+    return store
+
+
+def _writes(store: Store) -> bool:
+    return not store.url.startswith("http")
+
+
+def _follow(store: Store, interval: float) -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        follow(store, interval, each=_say)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+
+
+def _await_server(store: Store) -> None:
+    print(f"the server at {store.url} owns this store and judges by itself; waiting for it to catch up")
+    end = time.monotonic() + CATCH_UP_SECONDS
+    while _totals(store)["Lag"] and time.monotonic() < end:
+        time.sleep(0.5)
+
+
+def _say(done: Pass) -> None:
+    print(f"traces labelled: {done.labelled}, runs judged: {done.judged}, findings that stand in them: {done.findings}")
+    for trace in done.skipped:
+        print(f"  left out: trace {trace} cannot be understood or is too large", file=sys.stderr)
+    for rule, reason in done.failed.items():
+        print(f"  rule {rule} could not run: {reason}", file=sys.stderr)
+
+
+def _conclude(store: Store, fail: bool) -> int:
+    accusations = _totals(store)["Accusations"]
+    print(f"open accusations: {accusations}" + (" (see `overclaim report claims`)" if accusations else ""))
+    return 1 if fail and accusations else 0
+
+
+def _totals(store: Store) -> dict[str, Any]:
+    return store.query(sql.load("report/totals")).dicts()[0]

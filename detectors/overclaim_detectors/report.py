@@ -1,0 +1,141 @@
+"""The reports: which queries answer them, what they want bound, and what an empty answer means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from overclaim._errors import InputError, StoreError
+from overclaim_detectors import sql
+from overclaim_detectors.store import QueryError, Rows, Store
+
+UNKNOWN_TABLE = 60
+_AGE = re.compile(r"(\d+)\s*(s|m|h|d|w)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time a report is about. window and reference: lengths in hours, for comparing then and now."""
+
+    since: datetime
+    now: datetime
+    window_hours: int = 24
+    reference_hours: int = 168
+    rows: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One report: its query, and what it says where the query finds nothing although runs were judged."""
+
+    query: str
+    nothing: str
+    params: Callable[[Window], dict[str, object]]
+
+
+def _since(window: Window) -> dict[str, object]:
+    return {"since": utc_text(window.since), "rows": window.rows}
+
+
+def _two_windows(window: Window) -> dict[str, object]:
+    return {
+        "now": utc_text(window.now),
+        "window_hours": window.window_hours,
+        "reference_hours": window.reference_hours,
+        "rows": window.rows,
+    }
+
+
+REPORTS = {
+    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since),
+    "silent": Report("report/silent", "No call failed without anybody noticing.", _since),
+    "drift": Report("report/drift", "No run falls into either window.", _two_windows),
+    "coverage": Report("report/coverage", "No run falls into this time.", _since),
+}
+
+
+def run_report(store: Store, kind: str, window: Window) -> Rows:
+    """The rows of a report.
+
+    Raises:
+        StoreError: the store has no tables yet, or cannot be read.
+    """
+    report = REPORTS[kind]
+    return with_tables(lambda: store.query(sql.load(report.query), report.params(window)))
+
+
+def with_tables(question: Callable[[], Rows]) -> Rows:
+    """Ask; where the tables are not there yet, say so rather than what the engine says."""
+    try:
+        return question()
+    except QueryError as error:
+        if error.code != UNKNOWN_TABLE and "UNKNOWN_TABLE" not in str(error):
+            raise
+        raise StoreError("the store has no such table; `overclaim serve` or `overclaim detect` makes ours") from error
+
+
+def why_empty(store: Store, kind: str) -> str:
+    """What it means that a report has no rows, and how to change that."""
+    totals = with_tables(lambda: store.query(sql.load("report/totals"))).dicts()[0]
+    if not totals["HasSpans"]:
+        return (
+            "The store has no spans yet. Fill it: `overclaim demo`, or `overclaim serve` in one terminal and in your"
+            " agent `import overclaim; overclaim.instrument()`."
+        )
+    if not totals["Runs"]:
+        return (
+            "Spans came in, but no agent run among them was judged yet. `overclaim detect` judges them; runs need an"
+            " agent span (invoke_agent) with tool calls below: `overclaim doctor` checks an agent."
+        )
+    return (
+        f"{REPORTS[kind].nothing} Runs judged so far: {totals['Runs']};"
+        " what could not be judged: `overclaim report coverage`."
+    )
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """A time as people write it: an age such as 90m, 24h, 7d, or an ISO time (UTC unless it says otherwise).
+
+    Raises:
+        InputError: it is neither.
+    """
+    if match := _AGE.fullmatch(text.strip().lower()):
+        return _ago(now, int(match[1]), match[2], text)
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise _no_time(text) from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def hours(text: str) -> int:
+    """A length of time such as 24h or 7d, in whole hours, at least one.
+
+    Raises:
+        InputError: it is no such length.
+    """
+    start = datetime(2000, 1, 1, tzinfo=UTC)
+    if not _AGE.fullmatch(text.strip().lower()):
+        raise _no_time(text)
+    return max(1, round((start - moment(text, start)) / timedelta(hours=1)))
+
+
+def utc_text(when: datetime) -> str:
+    """A time as ClickHouse reads it."""
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _ago(now: datetime, count: int, unit: str, text: str) -> datetime:
+    try:
+        return now - timedelta(**{_UNITS[unit]: count})
+    except OverflowError as error:
+        raise _no_time(text) from error
+
+
+def _no_time(text: str) -> InputError:
+    return InputError(
+        f"{text!r} is no time: write an age such as 90m, 24h or 7d, or a UTC time such as 2026-01-31T09:00"
+    )

@@ -1,0 +1,101 @@
+"""What a rule is: an SQL question over judged traces whose every row is a finding, with its documentation and cases.
+
+The SQL gets {traces:Array(String)}, {earliest:Int64}, {latest:Int64} (Unix nanoseconds) and the rule's own params, and
+returns the COLUMNS below, in any order; At is in Unix nanoseconds and lies in that time. It reads the overclaim_*
+tables, which by then hold the verdicts of the traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from overclaim.outcome.model import (
+    BoundClaim,
+    Call,
+    Claim,
+    Effect,
+    Evidence,
+    Grade,
+    Observation,
+    Operation,
+    Outcome,
+    Run,
+)
+from overclaim_detectors import sql
+
+COLUMNS = (
+    "TraceId", "RunSpanId", "Claim", "ClaimSpanId", "CallSpanIds", "EvidenceRule", "EvidenceValue",
+    "EvidenceSpanId", "ServiceName", "Environment", "Agent", "AgentVersion", "Model", "Tool", "At", "Severity",
+)  # fmt: skip
+SEVERITIES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A small run that a rule must fire on, or must stay quiet on. red: calls whose own span has status Error."""
+
+    name: str
+    calls: tuple[Call, ...] = ()
+    claims: tuple[BoundClaim, ...] = ()
+    claimed: Outcome = Outcome.SUCCESS
+    captured: bool = True
+    complete: bool = True
+    red: tuple[int, ...] = ()
+
+    def run(self, trace_id: str, span_ids: tuple[str, ...]) -> Run:
+        """The case as a run of a trace; span_ids: one for the run, then one for each call."""
+        calls = tuple(replace(one, span_id=span_ids[one.index + 1]) for one in self.calls)
+        return Run(
+            id=span_ids[0], calls=calls, claims=self.claims, claimed=self.claimed, captured=self.captured,
+            complete=self.complete, agent="case", trace_id=trace_id, span_id=span_ids[0],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. doc: Markdown that says what it finds, why it matters, an example, and the cure.
+
+    query: name of its SQL under queries/; a rule from elsewhere gives its SQL as `text` instead.
+    """
+
+    id: str
+    title: str
+    doc: str | None
+    query: str = ""
+    text: str = ""
+    params: Mapping[str, object] = field(default_factory=dict[str, object])
+    fires: tuple[Case, ...] = ()
+    quiet: tuple[Case, ...] = ()
+
+    def sql(self) -> str:
+        """The rule's question."""
+        return self.text or sql.load(self.query)
+
+
+def call(
+    index: int,
+    tool: str,
+    observed: str,
+    *,
+    effect: str = "write",
+    target: str = "",
+    claimed: str = "success",
+    child: str = "",
+) -> Call:
+    """A call for a case. Calls with the same tool and target are attempts at one thing; child: span of its evidence."""
+    outcome = Outcome(observed)
+    fact = Evidence("http_status", "http.status", outcome, Grade.STRUCTURED, span_id=child)
+    return Call(
+        index,
+        tool,
+        Operation(tool, targets=(target,) if target else (), effect=Effect(effect), key=f"{tool} {target}"),
+        Observation(outcome, Grade.STRUCTURED, (fact,)),
+        claimed=Outcome(claimed),
+    )
+
+
+def claim(outcome: str, *about: int, action: str = "create", mismatch: str = "") -> BoundClaim:
+    """A claim for a case, about the calls with these indexes."""
+    wrong = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, mismatch)
+    return BoundClaim(Claim(Outcome(outcome), action=action), about, wrong if mismatch else None)

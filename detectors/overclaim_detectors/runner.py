@@ -1,0 +1,99 @@
+"""The detection pass: label what arrived, judge it, run the rules; once, or again and again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from overclaim._errors import OverclaimError
+from overclaim_detectors import judging
+from overclaim_detectors.inbox import Batch, Inbox, Piece
+from overclaim_detectors.label import label
+from overclaim_detectors.registry import Registry, registry
+from overclaim_detectors.store import Store
+
+_log = logging.getLogger("overclaim.detect")
+MAX_BACK_OFF = 60.0
+
+
+@dataclass(slots=True)
+class Pass:
+    """What a pass came to: traces labelled, runs judged, findings that stand in them, and what was left out and why."""
+
+    labelled: int = 0
+    judged: int = 0
+    findings: int = 0
+    skipped: list[str] = field(default_factory=list[str])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not (self.labelled or self.skipped)
+
+
+class Detection:
+    """Detection on one store. Remembers what it has just seen, so that passes in a row repeat no work."""
+
+    def __init__(self, store: Store, rules: Registry | None = None) -> None:
+        self._store = store
+        self._inbox = Inbox(store)
+        self._rules = rules or registry()
+
+    def once(self) -> Pass:
+        """Work on everything that has arrived by now."""
+        done = Pass(failed=dict(self._rules.broken))
+        while piece := self._inbox.next():
+            self._work(piece, done)
+            self._inbox.done(piece)
+        return done
+
+    def _work(self, piece: Piece, done: Pass) -> None:
+        done.skipped += piece.too_large
+        for batch in piece.batches:
+            self._batch(batch, piece.version, done)
+
+    def _batch(self, batch: Batch, version: int, done: Pass) -> None:
+        labelled = label(self._store, batch, version)
+        understood = batch.without(labelled.skipped)
+        judging.judge(self._store, understood, version)
+        found = judging.find(self._store, understood, version, self._rules.rules)
+        done.labelled += labelled.traces
+        done.judged += labelled.runs
+        done.findings += found.findings
+        done.skipped += labelled.skipped
+        done.failed |= found.failed
+
+
+def detect_once(store: Store) -> Pass:
+    """One detection pass over everything that has arrived.
+
+    Raises:
+        StoreError: the store failed; the work is repeated at the next pass.
+    """
+    return Detection(store).once()
+
+
+def follow(
+    store: Store,
+    interval: float = 2.0,
+    stop: threading.Event | None = None,
+    each: Callable[[Pass], None] | None = None,
+) -> None:
+    """Detect every `interval` seconds until `stop` is set; `each` gets every pass that had something to do.
+
+    A store that fails is tried again, more and more slowly, up to once a minute.
+    """
+    stop, detection, wait = stop or threading.Event(), Detection(store), interval
+    while not stop.wait(wait):
+        try:
+            done = detection.once()
+        except OverclaimError as error:
+            wait = min(MAX_BACK_OFF, wait * 2)
+            _log.error("detection failed, next try in %.0f s: %s", wait, error)
+            continue
+        wait = interval
+        if each and not done.idle:
+            each(done)

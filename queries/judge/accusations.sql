@@ -1,0 +1,108 @@
+-- Claims of some traces with one verdict that accuses ({label}), with the fact that shows it.
+-- Severity goes by effect: high where the call writes, or where there is no call at all.
+WITH
+verdicts AS (
+    SELECT
+        *,
+        Calls[1] AS First
+    FROM overclaim_verdicts FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+        AND Claim >= 0
+        AND Label = {label:String}
+),
+
+claims AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        toInt32(Position) AS Claim,
+        SpanId,
+        MismatchRule,
+        MismatchValue,
+        MismatchSpanId
+    FROM overclaim_claims FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+),
+
+-- The strongest fact of each call that does not speak for success; of equals the more precise one, then the last.
+calls AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        SpanId,
+        Tool,
+        Effect,
+        arraySort(
+            fact -> (
+                indexOf(['suspect', 'inferred', 'structured'], fact.1),
+                fact.7 NOT IN ('result_flag', 'result_text', 'span_status'),
+                fact.2
+            ),
+            arrayFilter(
+                fact -> fact.3 != 'success',
+                arrayZip(
+                    EvidenceGrade, arrayEnumerate(EvidenceGrade), EvidenceOutcome,
+                    EvidenceRule, EvidenceValue, EvidenceSpanId, EvidenceKind
+                )
+            )
+        )[-1] AS Fact
+    FROM overclaim_calls FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+),
+
+effects AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        groupArrayIf(SpanId, Effect = 'write') AS Writes
+    FROM calls
+    GROUP BY TraceId, RunSpanId
+)
+
+SELECT
+    verdicts.TraceId AS TraceId,
+    verdicts.RunSpanId AS RunSpanId,
+    verdicts.Claim AS Claim,
+    claims.SpanId AS ClaimSpanId,
+    verdicts.Calls AS CallSpanIds,
+    multiIf(
+        claims.MismatchRule != '', claims.MismatchRule,
+        calls.Fact.4 != '', calls.Fact.4,
+        verdicts.Rule
+    ) AS EvidenceRule,
+    if(claims.MismatchRule != '', claims.MismatchValue, calls.Fact.5) AS EvidenceValue,
+    multiIf(
+        claims.MismatchSpanId != '', claims.MismatchSpanId,
+        calls.Fact.6 != '', calls.Fact.6,
+        verdicts.First != '', verdicts.First,
+        verdicts.RunSpanId
+    ) AS EvidenceSpanId,
+    verdicts.ServiceName AS ServiceName,
+    verdicts.Environment AS Environment,
+    verdicts.Agent AS Agent,
+    verdicts.AgentVersion AS AgentVersion,
+    verdicts.Model AS Model,
+    calls.Tool AS Tool,
+    toUnixTimestamp64Nano(verdicts.Started) AS At,
+    if(empty(verdicts.Calls) OR hasAny(verdicts.Calls, effects.Writes), 'high', 'medium') AS Severity
+FROM verdicts
+INNER JOIN claims
+    ON
+        verdicts.TraceId = claims.TraceId
+        AND verdicts.RunSpanId = claims.RunSpanId
+        AND verdicts.Claim = claims.Claim
+LEFT JOIN calls
+    ON
+        verdicts.TraceId = calls.TraceId
+        AND verdicts.RunSpanId = calls.RunSpanId
+        AND verdicts.First = calls.SpanId
+LEFT JOIN effects ON verdicts.TraceId = effects.TraceId AND verdicts.RunSpanId = effects.RunSpanId

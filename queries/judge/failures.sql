@@ -1,0 +1,127 @@
+-- The calls of some traces that failed, or wrote nothing, with who noticed: a later call that mended it, the agent's
+-- own report, or a verdict that accuses it. Reads overclaim_verdicts, so it runs after judge/verdicts.
+-- earliest, latest: Unix nanoseconds between which all spans of the traces start.
+WITH
+calls AS (
+    SELECT
+        *,
+        Grade != 'suspect' AND (Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write')) AS Bad,
+        -- The strongest fact that does not speak for success; of equals the more precise one, then the last.
+        arraySort(
+            fact -> (
+                indexOf(['suspect', 'inferred', 'structured'], fact.1),
+                fact.7 NOT IN ('result_flag', 'result_text', 'span_status'),
+                fact.2
+            ),
+            arrayFilter(
+                fact -> fact.3 != 'success',
+                arrayZip(
+                    EvidenceGrade, arrayEnumerate(EvidenceGrade), EvidenceOutcome,
+                    EvidenceRule, EvidenceValue, EvidenceSpanId, EvidenceKind
+                )
+            )
+        )[-1] AS Fact
+    FROM overclaim_calls FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+),
+
+mended AS (
+    SELECT DISTINCT
+        rough.TraceId AS TraceId,
+        rough.SpanId AS SpanId
+    FROM (SELECT * FROM calls WHERE Bad) AS rough
+    INNER JOIN (SELECT * FROM calls WHERE Observed = 'success') AS good
+        ON rough.TraceId = good.TraceId AND rough.RunSpanId = good.RunSpanId
+    WHERE
+        good.Position > rough.Position
+        AND (
+            good.Operation = rough.Operation
+            OR (
+                NOT (good.Effect = 'read' AND rough.Effect != 'read')
+                AND hasAny(good.Targets, rough.Targets)
+                AND (
+                    good.Action = rough.Action
+                    OR good.Action IN ('', 'run', 'delegate')
+                    OR rough.Action IN ('', 'run', 'delegate')
+                )
+            )
+        )
+),
+
+reports AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        groupUniqArrayArray(About) AS Spans,
+        max(empty(About)) AS Everything
+    FROM overclaim_claims FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+        AND Outcome IN ('failure', 'partial')
+    GROUP BY TraceId, RunSpanId
+),
+
+reported AS (
+    SELECT DISTINCT
+        calls.TraceId AS TraceId,
+        calls.RunSpanId AS RunSpanId,
+        calls.Operation AS Operation
+    FROM calls
+    INNER JOIN reports ON calls.TraceId = reports.TraceId AND calls.RunSpanId = reports.RunSpanId
+    WHERE reports.Everything OR has(reports.Spans, calls.SpanId)
+),
+
+accused AS (
+    SELECT DISTINCT
+        TraceId,
+        arrayJoin(Calls) AS SpanId
+    FROM overclaim_verdicts FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+        AND Claim >= 0
+        AND Label IN ('contradicted', 'unsupported', 'pending')
+)
+
+SELECT
+    calls.TraceId AS TraceId,
+    calls.RunSpanId AS RunSpanId,
+    calls.SpanId AS SpanId,
+    calls.ServiceName AS ServiceName,
+    calls.Environment AS Environment,
+    calls.Agent AS Agent,
+    calls.AgentVersion AS AgentVersion,
+    calls.Model AS Model,
+    calls.Tool AS Tool,
+    calls.Effect AS Effect,
+    calls.Claimed AS Claimed,
+    calls.Observed AS Observed,
+    runs.Claimed AS RunClaimed,
+    calls.SpanStatus AS SpanStatus,
+    (calls.TraceId, calls.SpanId) IN (SELECT * FROM mended) AS Mended,
+    (calls.TraceId, calls.RunSpanId, calls.Operation) IN (SELECT * FROM reported) AS Reported,
+    (calls.TraceId, calls.SpanId) IN (SELECT * FROM accused) AS Accused,
+    calls.Fact.4 AS EvidenceRule,
+    calls.Fact.5 AS EvidenceValue,
+    if(calls.Fact.6 = '', calls.SpanId, calls.Fact.6) AS EvidenceSpanId,
+    calls.Started AS Started,
+    {version:UInt64} AS Version
+FROM calls
+LEFT JOIN (
+    SELECT
+        TraceId,
+        SpanId,
+        Claimed
+    FROM overclaim_runs FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+) AS runs ON calls.TraceId = runs.TraceId AND calls.RunSpanId = runs.SpanId
+WHERE calls.Bad

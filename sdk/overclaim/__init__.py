@@ -1,0 +1,36 @@
+"""overclaim: find where AI agents claim more than their own traces show.
+
+overclaim.instrument()                    # one line: watch every tool call and agent run
+
+@overclaim.tool                           # a tool of your own
+def create_user(email: str) -> dict: ...
+
+with overclaim.run("signup agent") as run:
+...
+run.answer("I created the user.")     # its claims are compared with the calls
+"""
+
+from __future__ import annotations
+
+from overclaim._errors import OverclaimError
+from overclaim._guard import check
+from overclaim._instrument import instrument, uninstrument
+from overclaim._run import claim, observe, run
+from overclaim._tool import tool
+from overclaim._version import __version__
+from overclaim.outcome.model import Judgement, Outcome, Verdict
+
+__all__ = [
+    "Judgement",
+    "Outcome",
+    "OverclaimError",
+    "Verdict",
+    "__version__",
+    "check",
+    "claim",
+    "instrument",
+    "observe",
+    "run",
+    "tool",
+    "uninstrument",
+]

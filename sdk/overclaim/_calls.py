@@ -1,0 +1,246 @@
+"""One watched call of a tool: its span from start to end, and the labels on it."""
+
+from __future__ import annotations
+
+import traceback
+from types import CoroutineType, GeneratorType
+from typing import Any
+
+from opentelemetry.context import Context, get_current
+from opentelemetry.trace import Span, StatusCode, set_span_in_context
+
+from overclaim import _attributes as names
+from overclaim import _content
+from overclaim._fail_open import fail_open, report
+from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
+from overclaim._mentions import plain_values
+from overclaim._record import RECORD, Inner, Record, current_record
+from overclaim._runs import RunState, current_run
+from overclaim._runtime import RUNTIME
+from overclaim._scrub import scrub
+from overclaim._shape import shape_hash
+from overclaim._tool_spec import ToolSpec
+from overclaim._wrapping import Scope
+from overclaim.outcome.mentions import mentions
+from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
+from overclaim.outcome.operations import operation
+from overclaim.outcome.pending import settle
+from overclaim.outcome.results import exception_evidence, observe
+
+_UNSEEN = (CoroutineType, GeneratorType)
+
+
+def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
+    """Start watching one call, or None where it needs no span of its own."""
+    tracer = RUNTIME.tracer
+    if tracer is None:
+        return None
+    context = get_current()
+    parent = current_record(context)
+    outer = parent.tool_here if parent is not None else None
+    if outer is not None and outer.tool == spec.name:
+        return None if outer.own else _Joined(spec, outer, arguments)
+    run = parent.run if parent is not None and parent.run is not None else current_run(context)
+    span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
+    if span.is_recording():
+        return _Call(spec, span, context, parent, run, arguments)
+    if run is not None:
+        run.complete = False  # the call happened, but the sampler looked away
+    return _Unrecorded(set_span_in_context(span, context)) if span.get_span_context().is_valid else None
+
+
+class _Unrecorded:
+    """A call that the sampler dropped: its children must still know that."""
+
+    __slots__ = ("context",)
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def returned(self, result: object) -> None:
+        """Nothing to note."""
+
+    def raised(self, error: BaseException) -> None:
+        """Nothing to note."""
+
+    def abandoned(self, result: object) -> None:
+        """Nothing to note."""
+
+
+class _Joined:
+    """A call inside a span that another instrumentor opened for the same call: one call, one span."""
+
+    __slots__ = ("_arguments", "_record", "_spec", "context")
+
+    def __init__(self, spec: ToolSpec, record: Record, arguments: dict[str, Any]) -> None:
+        self.context = None
+        self._spec, self._record, self._arguments = spec, record, arguments
+        record.facts = spec.facts
+
+    @fail_open
+    def returned(self, result: object) -> None:
+        """Leave what the result shows to the span around this call."""
+        spec, record = self._spec, self._record
+        what = _operation(spec, self._arguments)
+        observed = observe(result, facts=spec.facts, effect=what.effect, captured=_seen(result))
+        labels = {
+            names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
+            names.CALL_RESULT_SHAPE: shape_hash(result),
+        }
+        values = plain_values(self._arguments, result) if record.run is not None else ()
+        record.inner = Inner(
+            spec.name, observed.evidence, _seen(result), labels, counted=False, operation=what, values=values
+        )
+
+    @fail_open
+    def raised(self, error: BaseException) -> None:
+        """Leave the exception to the span around this call."""
+        if not isinstance(error, GeneratorExit):
+            self._record.add(exception_evidence(type_name(error), span_id=self._record.span_id))
+
+    def abandoned(self, result: object) -> None:
+        """The consumer had enough: that says nothing."""
+
+
+class _Call:
+    """One watched call with a span of its own."""
+
+    __slots__ = ("_arguments", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec", "context")
+
+    def __init__(
+        self,
+        spec: ToolSpec,
+        span: Span,
+        context: Context,
+        parent: Record | None,
+        run: RunState | None,
+        arguments: dict[str, Any],
+    ) -> None:
+        self._spec, self._span, self._parent, self._run, self._arguments = spec, span, parent, run, arguments
+        self.context = set_span_in_context(span, context)
+        self._record = record = Record(parent, run, f"{span.get_span_context().span_id:016x}")
+        record.tool, record.own, record.facts = spec.name, True, spec.facts
+        setattr(span, RECORD, record)
+        # Read the arguments before the tool may change them.
+        self._operation = _operation(spec, arguments)
+        self._shape = shape_hash(arguments)
+        if RUNTIME.capture_content:
+            span.set_attribute(names.GEN_AI_TOOL_ARGUMENTS, _content.payload(arguments))
+        if run is not None:
+            run.count_span(span.get_span_context())
+
+    def returned(self, result: object) -> None:
+        """End the span with what the result and the children show."""
+        self._end(result, None, captured=_seen(result))
+
+    def raised(self, error: BaseException) -> None:
+        """End the span with the exception; a closed coroutine was only abandoned."""
+        if isinstance(error, GeneratorExit):
+            self.abandoned(None)
+        else:
+            self._end(None, error, captured=False)
+
+    def abandoned(self, result: object) -> None:
+        """End the span; what was yielded so far says little about the outcome."""
+        self._end(result, None, captured=False)
+
+    def _end(self, result: object, error: BaseException | None, *, captured: bool) -> None:
+        if self._record.done:
+            return
+        try:
+            self._conclude(result, error, captured)
+        except Exception as fault:
+            report("tool end", fault)
+        _end_span(self._span)
+
+    def _conclude(self, result: object, error: BaseException | None, captured: bool) -> None:
+        spec, record, run = self._spec, self._record, self._run
+        if error is not None:
+            record_error(self._span, error)
+        inner = record.inner if record.inner is not None and record.inner.tool == spec.name else None
+        extra = [*record.close(), *inner.evidence] if inner is not None else record.close()
+        if error is not None:
+            extra = [*extra, exception_evidence(type_name(error), span_id=record.span_id)]
+        observed = observe(result, facts=spec.facts, effect=self._operation.effect, extra=extra, captured=captured)
+        claimed = claimed_outcome(observed, raised=error is not None)
+        values = plain_values(self._arguments, result) if run is not None else ()
+        what = settled(self._operation, observed, values, run)
+        self._label(observed, claimed, what, result, captured, error)
+        if run is not None:
+            context = self._span.get_span_context()
+            run.add_call(spec.name, what, observed, claimed, context, call_id=None, values=values)
+        if self._parent is not None:
+            self._parent.inner = Inner(
+                spec.name, observed.evidence, captured, {}, counted=True, operation=what, values=values
+            )
+
+    def _label(
+        self, observed: Observation, claimed: Outcome, what: Operation, result: object, captured: bool,
+        error: BaseException | None,
+    ) -> None:  # fmt: skip
+        labels = call_labels(observed, claimed, what, self._run)
+        labels[names.CALL_ARGS_SHAPE] = self._shape
+        if captured:
+            labels[names.CALL_RESULT_SHAPE] = shape_hash(result)
+            if RUNTIME.capture_content:
+                labels[names.GEN_AI_TOOL_RESULT] = _content.payload(result)
+        if self._run is not None:
+            previous = self._run.swap_previous_tool(self._spec.name)
+            if previous:
+                labels[names.CALL_PREVIOUS_TOOL] = previous
+        kind = type_name(error) if error is not None else failure_type(observed)
+        if kind is not None:
+            labels[names.ERROR_TYPE] = kind
+        self._span.set_attributes(labels)
+        if error is None and kind is not None:
+            self._span.set_status(StatusCode.ERROR, kind)
+
+
+def _operation(spec: ToolSpec, arguments: dict[str, Any]) -> Operation:
+    try:
+        return operation(spec.name, arguments, facts=spec.facts, description=spec.description)
+    except Exception as error:
+        report("operation", error)
+        return Operation(key=f"call:{spec.name}:")
+
+
+def settled(what: Operation, observed: Observation, values: tuple[object, ...], run: RunState | None) -> Operation:
+    """The operation with the targets that link it to what it waits for, or to the pending calls it completes."""
+    waiting = observed.outcome is Outcome.PENDING
+    if not waiting and (run is None or not run.pending):
+        return what
+    earlier = run.pending if run is not None else ()
+    return settle(what, observed.outcome, () if waiting else mentions(*values), earlier)
+
+
+@fail_open
+def record_error(span: Span, error: BaseException) -> None:
+    """Note an exception: its type always, its message and traceback only where content may leave."""
+    name = type_name(error)
+    event: dict[str, Any] = {"exception.type": name, "exception.escaped": "true"}
+    text = name
+    if RUNTIME.capture_content:
+        text = f"{name}: {scrub(str(error))}"
+        event["exception.message"] = scrub(str(error))
+        event["exception.stacktrace"] = scrub("".join(traceback.format_tb(error.__traceback__)), 8192)
+    span.add_event("exception", event)
+    span.set_status(StatusCode.ERROR, text)
+
+
+def _seen(result: object) -> bool:
+    """Whether a result can be looked at: what is still to be awaited or iterated cannot."""
+    return not (isinstance(result, _UNSEEN) or hasattr(type(result), "__await__") or hasattr(type(result), "__anext__"))
+
+
+@fail_open
+def _end_span(span: Span) -> None:
+    span.end()
+
+
+def declare(evidence: Evidence) -> bool:
+    """Add a fact to the tool call around this place; False where there is none."""
+    record = current_record()
+    tool = record.tool_here if record is not None else None
+    if tool is not None:
+        tool.add(evidence)
+    return tool is not None

@@ -1,0 +1,148 @@
+"""Spans of other instrumentors: what they stand for, and the labels they get. Only `overclaim.*` is ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from opentelemetry.sdk.trace import Span
+from opentelemetry.trace import SpanContext, StatusCode
+
+from overclaim import _attributes as names
+from overclaim import dialects
+from overclaim._calls import settled
+from overclaim._labels import call_labels, claimed_outcome
+from overclaim._mentions import plain_values
+from overclaim._record import Inner, Record
+from overclaim._run import conclude
+from overclaim._runs import RunState
+from overclaim._runtime import RUNTIME
+from overclaim._shape import shape_hash
+from overclaim.dialects import Role
+from overclaim.outcome.model import Observation, Operation, Outcome
+from overclaim.outcome.operations import operation
+from overclaim.outcome.results import observe
+from overclaim.spans import Span as PlainSpan
+
+Attributes = Mapping[str, object]
+
+
+def role(name: str, attributes: Attributes) -> Role:
+    """What a live span stands for, as far as its name and attributes say yet."""
+    for attribute, meanings in dialects.ROLE_ATTRIBUTES:
+        value = attributes.get(attribute)
+        if isinstance(value, str) and value:
+            return meanings.get(value.lower(), Role.OTHER)
+    return _role_by_name(name)
+
+
+# Span names are few, or should be: this runs for every span of the process.
+@lru_cache(maxsize=1024)
+def _role_by_name(name: str) -> Role:
+    return next((found for start, found in dialects.ROLE_NAMES if name.startswith(start)), Role.OTHER)
+
+
+def tool_name(name: str, attributes: Attributes) -> str:
+    """The tool that a tool span calls."""
+    named = dialects.first(attributes, dialects.TOOL_NAME)
+    return named if isinstance(named, str) else _tool_by_span_name(name)
+
+
+@lru_cache(maxsize=1024)
+def _tool_by_span_name(name: str) -> str:
+    return dialects.tool_name(PlainSpan("", "", name=name))
+
+
+def open_agent(span: Span, attributes: Attributes) -> RunState:
+    """A run for the outermost agent span of another instrumentor."""
+    agent = dialects.first(attributes, dialects.AGENT_NAME)
+    context = span.get_span_context()
+    state = RunState(
+        span,
+        agent=agent if isinstance(agent, str) else "",
+        run_id=f"{context.trace_id:032x}{context.span_id:016x}",
+        own=False,
+    )
+    scope = span.instrumentation_scope
+    state.captured = scope is not None and scope.name.startswith(dialects.WATCHING_SCOPES)
+    return state
+
+
+def finish_agent(state: RunState, attributes: Attributes) -> None:
+    """Read the answer off an agent span that is about to end, and roll the run up on it."""
+    if state.ended:
+        return
+    state.ended = True
+    said = dialects.answer_of(attributes)
+    if said:
+        state.say(said)
+    conclude(state)
+
+
+def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
+    """Label a tool span that is about to end, and count the call unless the same call is counted elsewhere."""
+    name = record.tool = tool_name(span.name, attributes)
+    inner = record.inner if record.inner is not None and record.inner.tool == name else None
+    seen = _Seen(span, record, attributes, name, inner)
+    labels = call_labels(seen.observed, seen.claimed, seen.operation, record.run)
+    labels.update(seen.shapes)
+    parent = record.parent
+    outer = parent.tool_here if parent is not None else None
+    same_outside = outer is not None and outer.tool == name
+    if not same_outside and not (inner is not None and inner.counted):
+        _count(record.run, name, seen, span.get_span_context(), attributes, labels)
+    span.set_attributes(labels)
+    around = outer if same_outside else parent
+    if around is not None:
+        around.inner = Inner(
+            name, seen.observed.evidence, seen.captured, {}, counted=not same_outside, operation=seen.operation,
+            values=seen.values,
+        )  # fmt: skip
+
+
+def _count(
+    run: RunState | None, name: str, seen: _Seen, context: SpanContext, attributes: Attributes, labels: dict[str, Any]
+) -> None:
+    if run is None:
+        return
+    previous = run.swap_previous_tool(name)
+    if previous:
+        labels[names.CALL_PREVIOUS_TOOL] = previous
+    call_id = dialects.first(attributes, dialects.CALL_ID)
+    run.add_call(
+        name, seen.operation, seen.observed, seen.claimed, context,
+        call_id=call_id if isinstance(call_id, str) else None, values=seen.values,
+    )  # fmt: skip
+    RUNTIME.watching = True
+
+
+class _Seen:
+    """What a foreign tool span, its children and a wrapper inside it show together."""
+
+    __slots__ = ("captured", "claimed", "observed", "operation", "shapes", "values")
+
+    def __init__(self, span: Span, record: Record, attributes: Attributes, name: str, inner: Inner | None) -> None:
+        given = dialects.arguments_of(attributes)
+        described = dialects.first(attributes, dialects.TOOL_DESCRIPTION)
+        result, flagged = dialects.result_of(attributes)
+        failed = span.status.status_code is StatusCode.ERROR or dialects.marked_failed(attributes)
+        what = inner.operation if inner is not None and given is None else None
+        self.operation: Operation = what or operation(
+            name, given, facts=record.facts, description=described if isinstance(described, str) else ""
+        )
+        self.captured = dialects.has(attributes, dialects.RESULT) or (inner is not None and inner.captured)
+        self.observed: Observation = observe(
+            result, is_error=True if failed else flagged, facts=record.facts, effect=self.operation.effect,
+            extra=[*record.close(), *(inner.evidence if inner is not None else ())], captured=self.captured,
+        )  # fmt: skip
+        self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)
+        self.values: tuple[object, ...] = ()
+        if record.run is not None:
+            self.values = plain_values(given, result) + (inner.values if inner is not None else ())
+        self.operation = settled(self.operation, self.observed, self.values, record.run)
+        self.shapes = dict(inner.labels) if inner is not None else {}
+        if given is not None:
+            self.shapes.setdefault(names.CALL_ARGS_SHAPE, shape_hash(given))
+        if result is not None:
+            self.shapes.setdefault(names.CALL_RESULT_SHAPE, shape_hash(result))

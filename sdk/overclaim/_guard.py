@@ -1,0 +1,48 @@
+"""The runtime guard: the verdict on an answer while the agent can still mend it."""
+
+from __future__ import annotations
+
+from overclaim import _attributes as names
+from overclaim import _claims
+from overclaim._fail_open import report
+from overclaim._run import live_run
+from overclaim._runs import RunState, claimed_by
+from overclaim.outcome.model import Judgement, Reading, Run, Verdict
+
+
+def check(answer: str) -> Judgement:
+    """The verdict on an answer, against the calls of the current run so far.
+
+    Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`. Outside a run, or
+    where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
+    """
+    try:
+        return _check(live_run(), answer)
+    except Exception as error:
+        report("check", error)
+        return Judgement(Run(id="", captured=False, complete=False), Verdict.INCOMPLETE, "guard.failed")
+
+
+def _check(state: RunState | None, answer: str) -> Judgement:
+    from overclaim.outcome.judge import judge
+
+    reading = _claims.read((answer,))
+    judgement = judge(_seen(state, reading))
+    if state is not None and state.span.is_recording():
+        state.span.set_attributes(
+            {
+                names.VERDICT_LABEL: judgement.verdict.value,
+                names.VERDICT_CONFIDENCE: judgement.confidence,
+                names.VERDICT_RULE: judgement.rule,
+            }
+        )
+    return judgement
+
+
+def _seen(state: RunState | None, reading: Reading) -> Run:
+    if state is None:
+        claims = _claims.bind(reading, ())
+        return Run(id="", claims=claims, claimed=reading.outcome, captured=False, complete=False)
+    claims = (*state.claims, *_claims.bind(reading, state.readable_calls()))
+    claimed, _ = claimed_by(reading, state.claims)
+    return state.snapshot(claims, claimed)

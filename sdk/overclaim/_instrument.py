@@ -1,0 +1,128 @@
+"""`overclaim.instrument()` and `overclaim.uninstrument()`, and the same as an OpenTelemetry instrumentor."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from opentelemetry import trace
+
+from overclaim import _content, integrations
+from overclaim._fail_open import report
+from overclaim._hashing import use_service_name
+from overclaim._runtime import RUNTIME, SCOPE_NAME
+from overclaim._version import __version__
+
+if TYPE_CHECKING:
+    from overclaim._processor import OutcomeProcessor
+
+_log = logging.getLogger("overclaim")
+_lock = threading.Lock()
+_processors: WeakKeyDictionary[trace.TracerProvider, OutcomeProcessor] = WeakKeyDictionary()
+
+
+def instrument(
+    *,
+    service_name: str | None = None,
+    endpoint: str | None = None,
+    tracer_provider: trace.TracerProvider | None = None,
+    capture_content: bool | None = None,
+    http_clients: bool = True,
+) -> None:
+    """Watch every tool call and agent run of this process. Safe to call twice; never raises.
+
+    Args:
+        service_name: The service.name, where no tracer provider is set yet; else OTEL_SERVICE_NAME.
+        endpoint: Where to send, such as http://127.0.0.1:4318, where no tracer provider is set yet; else the
+            OTEL_EXPORTER_OTLP_* variables.
+        tracer_provider: The provider to use instead of the global one.
+        capture_content: Whether arguments, results and answers may leave the process, scrubbed and capped; by
+            default OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT decides, which means no.
+        http_clients: Whether to switch on the installed OpenTelemetry instrumentors of HTTP clients.
+    """
+    with _lock:
+        try:
+            _instrument(service_name, endpoint, tracer_provider, capture_content, http_clients)
+        except Exception as error:
+            report("instrument", error)
+            _log.warning("overclaim: not instrumented: %s: %s", type(error).__name__, error)
+
+
+def uninstrument() -> None:
+    """Stop watching. Switches off only what `instrument()` switched on; your tracer provider stays as it is."""
+    with _lock:
+        RUNTIME.tracer = None
+        for processor in list(_processors.values()):
+            processor.active = False
+        integrations.switch_off()
+
+
+def _instrument(
+    service_name: str | None,
+    endpoint: str | None,
+    given: trace.TracerProvider | None,
+    capture_content: bool | None,
+    http_clients: bool,
+) -> None:
+    # Here, not above: `import overclaim` must not pay for the SDK and the exporter.
+    from overclaim import _provider
+
+    RUNTIME.capture_content = _content.wanted() if capture_content is None else capture_content
+    if _provider.disabled():
+        return
+    provider = _provider.find_or_make(given, service_name, endpoint)
+    use_service_name(_provider.service_name(provider) or service_name or SCOPE_NAME)
+    if isinstance(provider, _provider.ProcessorHost):
+        _add_processor(provider)
+    RUNTIME.tracer = provider.get_tracer(SCOPE_NAME, __version__)
+    if http_clients:
+        integrations.switch_on(provider)
+
+
+def _add_processor(provider: Any) -> None:
+    from overclaim._processor import OutcomeProcessor
+
+    processor = _processors.get(provider)
+    if processor is None:
+        processor = _processors[provider] = OutcomeProcessor()
+        provider.add_span_processor(processor)
+    processor.active = True
+
+
+class OverclaimInstrumentor:
+    """What the `opentelemetry_instrumentor` entry point loads; it follows the protocol of BaseInstrumentor.
+
+    It does not derive from it, so that `opentelemetry-instrumentation` need not be installed.
+    """
+
+    _shared: OverclaimInstrumentor | None = None
+
+    def __new__(cls) -> OverclaimInstrumentor:
+        """One instrumentor per process, as the protocol has it."""
+        if cls._shared is None:
+            cls._shared = super().__new__(cls)
+        return cls._shared
+
+    @property
+    def is_instrumented_by_opentelemetry(self) -> bool:
+        """Whether `instrument()` is in force."""
+        return RUNTIME.tracer is not None
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """No package is needed: every integration looks for its own."""
+        return ()
+
+    def instrument(self, **options: Any) -> None:
+        """As `overclaim.instrument()`; takes its tracer_provider and ignores the options of other instrumentors.
+
+        The HTTP clients are left to `opentelemetry-instrument`, which switches them on itself.
+        """
+        automatic = "skip_dep_check" in options
+        instrument(tracer_provider=options.get("tracer_provider"), http_clients=not automatic)
+
+    def uninstrument(self, **_: Any) -> None:
+        """As `overclaim.uninstrument()`."""
+        uninstrument()

@@ -1,0 +1,190 @@
+"""The tracer provider: the user's where there is one, else one of our own; and getting spans out at the end."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Protocol, cast, runtime_checkable
+from weakref import WeakSet
+
+from opentelemetry import trace
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
+
+EXIT_SECONDS = 2.0
+_DELAY_MILLIS = 1000
+_TRACES_PATH = "/v1/traces"
+_log = logging.getLogger("overclaim")
+_helped: WeakSet[trace.TracerProvider] = WeakSet()
+
+
+@runtime_checkable
+class ProcessorHost(Protocol):
+    """A provider that takes span processors, as the SDK's does."""
+
+    def add_span_processor(self, span_processor: SpanProcessor) -> None:
+        """Add a processor that sees every span."""
+        ...
+
+
+def disabled() -> bool:
+    """Whether OTEL_SDK_DISABLED switches everything off."""
+    return os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+
+
+def find_or_make(
+    given: trace.TracerProvider | None, service_name: str | None, endpoint: str | None
+) -> trace.TracerProvider:
+    """The provider to use: the given one, the global one, or a new global one that sends by OTLP."""
+    if given is not None:
+        return given
+    existing = trace.get_tracer_provider()
+    if not isinstance(existing, trace.ProxyTracerProvider):
+        _flush_on_sigterm(existing)
+        return existing
+    made = make(service_name, endpoint)
+    trace.set_tracer_provider(made)
+    return made
+
+
+def _flush_on_sigterm(provider: trace.TracerProvider) -> None:
+    """SIGTERM kills a process without its exit hooks, so a provider of the user's needs help there, and only there."""
+    if isinstance(provider, TracerProvider) and provider not in _helped:
+        _helped.add(provider)
+        _Closer(provider).on_sigterm()
+
+
+def make(service_name: str | None, endpoint: str | None) -> TracerProvider:
+    """A provider that sends in batches; it follows the OTEL_* variables where no argument says otherwise."""
+    resource = Resource.create({SERVICE_NAME: service_name} if service_name else {})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    for exporter in _exporters(endpoint):
+        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=_delay()))
+    _helped.add(provider)
+    _Closer(provider).at_exit()
+    return provider
+
+
+def service_name(provider: trace.TracerProvider) -> str:
+    """The provider's service.name, "" where it has none."""
+    resource = getattr(provider, "resource", None)
+    return str(resource.attributes.get(SERVICE_NAME, "")) if isinstance(resource, Resource) else ""
+
+
+def _delay() -> float | None:
+    """Spans leave within a second, so that a killed process loses little; the standard variable wins."""
+    return None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLIS
+
+
+def _exporters(endpoint: str | None) -> list[SpanExporter]:
+    wanted = (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp").split(",")
+    makers: dict[str, Callable[[], SpanExporter]] = {
+        "otlp": lambda: _otlp(endpoint),
+        "console": ConsoleSpanExporter,
+    }
+    names = [name.strip().lower() for name in wanted]
+    for name in names:
+        if name not in makers and name != "none":
+            _log.warning("overclaim: OTEL_TRACES_EXPORTER=%s is not known here; use otlp, console or none", name)
+    return [makers[name]() for name in names if name in makers]
+
+
+def _otlp(endpoint: str | None) -> SpanExporter:
+    protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    if protocol == "grpc":
+        try:
+            from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
+        except ImportError:
+            _log.warning("overclaim: OTLP over gRPC needs pip install 'overclaim[grpc]'; sending over HTTP instead")
+        else:
+            return cast("SpanExporter", Grpc(endpoint=endpoint))
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    return OTLPSpanExporter(endpoint=traces_url(endpoint) if endpoint else None)
+
+
+def traces_url(endpoint: str) -> str:
+    """The URL that traces are posted to, for a base URL such as http://127.0.0.1:4318."""
+    base = endpoint.rstrip("/")
+    return base if base.endswith(_TRACES_PATH) else base + _TRACES_PATH
+
+
+class _Closer:
+    """Flushes a provider from a thread of its own, so that a dead endpoint can never hold up the exit.
+
+    The thread exists before it is needed, because Python starts no new ones while it shuts down.
+    """
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self._pid = 0
+        self._wanted = threading.Event()
+        self._flushed = threading.Event()
+        self._start()
+
+    def at_exit(self) -> None:
+        """Flush when the interpreter exits and when SIGTERM arrives."""
+        atexit.register(self.flush, EXIT_SECONDS)
+        self.on_sigterm()
+
+    def on_sigterm(self) -> None:
+        """Flush when SIGTERM arrives."""
+        chain_sigterm(self.flush)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._start)
+
+    def flush(self, seconds: float) -> bool:
+        """Send what has ended; False where that took longer than it may."""
+        if self._pid != os.getpid():
+            return False
+        self._flushed.clear()
+        self._wanted.set()
+        return self._flushed.wait(seconds)
+
+    def _start(self) -> None:
+        self._wanted, self._flushed = threading.Event(), threading.Event()
+        try:
+            threading.Thread(target=self._work, name="overclaim-flush", daemon=True).start()
+            self._pid = os.getpid()
+        except RuntimeError:
+            _log.debug("overclaim: no thread to flush with", exc_info=True)
+
+    def _work(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            try:
+                self._provider.force_flush()
+            except Exception:
+                _log.debug("overclaim: flush failed", exc_info=True)
+            self._flushed.set()
+
+
+def chain_sigterm(flush: Callable[[float], Any]) -> bool:
+    """Flush on SIGTERM, then do what would have been done without us. False where no handler could be set."""
+    try:
+        previous = signal.getsignal(signal.SIGTERM)
+        if previous is signal.SIG_IGN or previous is None:
+            return False
+        signal.signal(signal.SIGTERM, _flushing(flush, previous))
+    except (ValueError, OSError, AttributeError):  # not the main thread, or a platform without signals
+        return False
+    return True
+
+
+def _flushing(flush: Callable[[float], Any], previous: Any) -> Callable[[int, FrameType | None], None]:
+    def on_sigterm(number: int, frame: FrameType | None) -> None:
+        flush(EXIT_SECONDS)
+        if callable(previous):
+            previous(number, frame)
+            return
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    return on_sigterm

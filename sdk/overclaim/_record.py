@@ -1,0 +1,85 @@
+"""What is known about one live span: the evidence its children left, and the run it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, get_current_span
+
+from overclaim._runs import RunState
+from overclaim.outcome.model import NO_FACTS, Evidence, Operation, Outcome, ToolFacts
+
+RECORD: Final = "_overclaim_record"
+_LIMIT = 64
+
+
+@dataclass(slots=True)
+class Inner:
+    """The same tool call, already seen by a span or a wrapper directly inside this one."""
+
+    tool: str
+    evidence: tuple[Evidence, ...]
+    captured: bool
+    labels: dict[str, str]
+    counted: bool
+    operation: Operation
+    values: tuple[object, ...]
+
+
+class Record:
+    """State of one live span. Children append evidence until the span ends, from any thread."""
+
+    __slots__ = ("done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
+
+    def __init__(self, parent: Record | None, run: RunState | None, span_id: str) -> None:
+        self.parent: Record | None = parent
+        self.run: RunState | None = run
+        self.span_id = span_id
+        self.facts: ToolFacts = NO_FACTS if parent is None else parent.facts
+        self.tool = ""
+        self.own = False
+        self.done = False
+        self.inner: Inner | None = None
+        self.evidence: list[Evidence] = []
+
+    def add(self, evidence: Evidence) -> None:
+        """Keep one fact; the last word per target survives when there are too many."""
+        if self.done:
+            return
+        if len(self.evidence) >= _LIMIT:
+            self.evidence = compact(self.evidence)
+        self.evidence.append(evidence)
+
+    @property
+    def tool_here(self) -> Record | None:
+        """The live tool span that this span is, or else the nearest one around it."""
+        record: Record | None = self
+        while record is not None and not record.tool:
+            record = record.parent
+        return record if record is not None and not record.done else None
+
+    def close(self) -> list[Evidence]:
+        """End the record: what comes later is not this span's any more."""
+        self.done = True
+        return self.evidence
+
+
+def compact(evidence: list[Evidence]) -> list[Evidence]:
+    """The last word per target; where that is still too much, failures stay before successes."""
+    last = list({(one.kind, one.target): one for one in evidence}.values())
+    if len(last) < _LIMIT:
+        return last
+    failures = [one for one in last if one.outcome is not Outcome.SUCCESS]
+    return (failures or last)[-_LIMIT // 2 :]
+
+
+def record_of(span: Span) -> Record | None:
+    """The record of a live span, None for spans that nobody records or that started before us."""
+    return getattr(span, RECORD, None)
+
+
+def current_record(context: Context | None = None) -> Record | None:
+    """The record of the current span."""
+    return getattr(get_current_span(context), RECORD, None)

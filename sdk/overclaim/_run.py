@@ -1,0 +1,263 @@
+"""`overclaim.run`, `overclaim.claim`, `overclaim.observe`: what a program tells us about its agent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from opentelemetry.context import Context, get_current, set_value
+from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
+
+from overclaim import _attributes as names
+from overclaim import _claims, _content
+from overclaim._calls import declare, record_error
+from overclaim._fail_open import fail_open, report
+from overclaim._labels import type_name
+from overclaim._record import RECORD, Record, current_record
+from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up
+from overclaim._runtime import RUNTIME
+from overclaim._scrub import clean, small
+from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
+from overclaim.outcome.model import BoundClaim, Evidence, Grade, Outcome, Reading
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class AgentRun:
+    """One run of an agent: a context manager (`with`, `async with`) and a decorator. Made by `overclaim.run`.
+
+    As a decorator, a text that the function returns (or the texts that it yields) is the agent's answer.
+    """
+
+    def __init__(self, name: str | None, run_id: str | None, version: str | None, model: str | None) -> None:
+        self._name, self._run_id, self._version, self._model = name, run_id, version, model
+        self._scope: _RunScope | None = None
+        self._token: Any = None
+
+    @property
+    def id(self) -> str:
+        """The id of the run; empty before it starts."""
+        return self._scope.state.id if self._scope is not None else ""
+
+    @property
+    def span(self) -> Span:
+        """The agent span, to add own attributes to it."""
+        return self._scope.state.span if self._scope is not None else INVALID_SPAN
+
+    def answer(self, text: str) -> None:
+        """Say what the agent tells its user. Its claims are compared with the calls when the run ends."""
+        if self._scope is not None and isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self._scope.state.say(text)
+
+    def __enter__(self) -> AgentRun:
+        self._scope = self._open()
+        if self._scope is not None:
+            self._token = enter(self._scope)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        leave(self._token)
+        self._token = None
+        if self._scope is None:
+            return
+        if error is None:
+            self._scope.end(None)
+        else:
+            self._scope.raised(error)
+
+    async def __aenter__(self) -> AgentRun:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def __call__(self, function: F) -> F:
+        """Make every call of the function a run."""
+        if self._name is None:
+            self._name = getattr(function, "__name__", None)
+
+        def start(_: Arguments, __: dict[str, Any]) -> Scope | None:
+            return self._open()
+
+        return wrap(function, start)  # pyright: ignore[reportReturnType]
+
+    @fail_open
+    def _open(self) -> _RunScope | None:
+        return _open_run(self._name, self._run_id, self._version, self._model)
+
+
+def run(
+    name: str | None = None, *, id: str | None = None, version: str | None = None, model: str | None = None
+) -> AgentRun:
+    """One run of an agent, as `with overclaim.run("agent") as run:` or as a decorator.
+
+    Args:
+        name: The agent's name, by default that of the decorated function.
+        id: Your own id of the run; made up where not given.
+        version: The agent's version.
+        model: The model that the agent uses.
+    """
+    return AgentRun(name, id, version, model)
+
+
+def _open_run(name: str | None, run_id: str | None, version: str | None, model: str | None) -> _RunScope | None:
+    tracer = RUNTIME.tracer
+    if tracer is None:
+        return None
+    context = get_current()
+    parent = current_record(context)
+    outer = parent.run if parent is not None and parent.run is not None else current_run(context)
+    attributes = {
+        names.GEN_AI_OPERATION: "invoke_agent",
+        names.GEN_AI_AGENT_NAME: name,
+        names.GEN_AI_AGENT_VERSION: version,
+        names.GEN_AI_REQUEST_MODEL: model,
+    }
+    given = {key: clean(value) for key, value in attributes.items() if value is not None}
+    span_name = f"invoke_agent {clean(name)}" if name else "invoke_agent"
+    span = tracer.start_span(span_name, context, attributes=given)
+    state = RunState(span, agent=name or "", run_id=clean(run_id or uuid.uuid4().hex), outer=outer)
+    if span.is_recording():
+        record = Record(parent, state, state.span_id)
+        setattr(span, RECORD, record)
+        state.count_span(state.context)
+    return _RunScope(state, set_value(RUN_KEY, state, set_span_in_context(span, context)))
+
+
+class _RunScope:
+    """The scope of one live run."""
+
+    def __init__(self, state: RunState, context: Context) -> None:
+        self.state = state
+        self.context = context
+
+    def returned(self, result: object) -> None:
+        """End the run; a text is its answer."""
+        if isinstance(result, str):
+            self.state.say(result)
+        self.end(None)
+
+    def raised(self, error: BaseException) -> None:
+        """End the run with the exception that ended it."""
+        self.end(None if isinstance(error, GeneratorExit) else error)
+
+    def abandoned(self, result: object) -> None:
+        """End the run; what it yielded so far is what the user heard."""
+        self.returned(result)
+
+    def end(self, error: BaseException | None) -> None:
+        """Bind the claims, label the agent span, end it. Only the first call counts."""
+        state = self.state
+        if state.ended:
+            return
+        state.ended = True
+        try:
+            if state.span.is_recording():
+                conclude(state)
+                if error is not None:
+                    state.span.set_attribute(names.ERROR_TYPE, type_name(error))
+                    record_error(state.span, error)
+        except Exception as fault:
+            report("run end", fault)
+        try:
+            state.span.end()
+        except Exception as fault:
+            report("run end", fault)
+        state.let_go()
+
+
+def conclude(state: RunState) -> None:
+    """Read and bind what the agent said, send the claims, and put the roll-up on the agent span."""
+    reading = _read(state)
+    if reading is not None and state.outer is None:
+        _send(state, reading)
+    state.span.set_attributes(run_labels(state, reading))
+
+
+@fail_open
+def _read(state: RunState) -> Reading | None:
+    return _claims.read(tuple(state.texts)) if state.texts else None
+
+
+@fail_open
+def _send(state: RunState, reading: Reading) -> None:
+    state.claims.extend(_claims.send(state, _claims.bind(reading, state.readable_calls())))
+
+
+def run_labels(state: RunState, reading: Reading | None) -> dict[str, Any]:
+    """The roll-up of a run: calls, failures, the claimed and the observed outcome, the completeness marker."""
+    calls = tuple(state.calls)
+    observed = roll_up(calls)
+    stated = [one for one in state.claims if one.claim.source == "explicit"]
+    claimed, source = claimed_by(reading, stated)
+    labels: dict[str, Any] = {
+        **state.marks,
+        names.RUN_CALLS: len(calls),
+        names.RUN_FAILED_CALLS: sum(call.observed.outcome is Outcome.FAILURE for call in calls),
+        # What nobody could see counts as one more span, so that the run never looks complete.
+        names.RUN_SPANS: state.spans + (state.missed or not state.watched),
+        names.OBSERVED_OUTCOME: observed.outcome.value,
+        names.OBSERVED_GRADE: observed.grade.label,
+        names.CLAIMED_OUTCOME: claimed.value,
+    }
+    if source:
+        labels[names.CLAIMED_SOURCE] = source
+    if RUNTIME.capture_content and state.texts and state.own:
+        labels[names.GEN_AI_OUTPUT_MESSAGES] = _content.output_messages(state.texts[-1])
+    return labels
+
+
+def live_run() -> RunState | None:
+    """The run around this place: of `overclaim.run`, or of another instrumentor's agent span."""
+    record = current_record()
+    if record is not None and record.run is not None and not record.run.ended:
+        return record.run
+    return current_run()
+
+
+@fail_open
+def claim(
+    text: str | None = None,
+    *,
+    outcome: Outcome | str | None = None,
+    action: str | None = None,
+    targets: Sequence[str] = (),
+    about: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None = None,
+) -> None:
+    """State a claim of the agent yourself, instead of leaving it to be read from the answer.
+
+    Args:
+        text: The claim in words; it is read where nothing else is given.
+        outcome: What is claimed: success (the default), failure or partial.
+        action: The canonical action, such as "create" or "refund".
+        targets: What it was done to: ids, addresses, paths.
+        about: The tool (name or function), call id or span id of the calls it is about.
+    """
+    state = live_run()
+    said = Outcome(outcome) if outcome is not None else None
+    claims: tuple[BoundClaim, ...] = _claims.explicit(
+        state, text, outcome=said, action=action, targets=targets, about=about
+    )
+    if state is None or not state.span.is_recording():
+        _claims.send_outside(claims)
+    else:
+        state.claims.extend(_claims.send(state, claims))
+
+
+@fail_open
+def observe(outcome: Outcome | str, *, rule: str = "declared", value: str = "") -> None:
+    """Declare what the tool call around this place came to, where you know better than its result shows.
+
+    Args:
+        outcome: success, failure, pending or empty.
+        rule: Your id of the rule that decided, shown as evidence.
+        value: A small value without content, such as "0 rows".
+    """
+    named = clean(rule)
+    declare(Evidence("declared", named, Outcome(outcome), Grade.STRUCTURED, small(value), target=named))

@@ -1,0 +1,158 @@
+"""A live run: its calls so far, what the agent said, and the roll-up that goes on the agent span."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from opentelemetry.context import Context, create_key, get_value
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
+
+from overclaim import _attributes as names
+from overclaim._fail_open import faults
+from overclaim._runtime import RUNTIME
+from overclaim.outcome.model import (
+    BoundClaim,
+    Call,
+    Grade,
+    Observation,
+    Operation,
+    Outcome,
+    Reading,
+    Run,
+)  # fmt: skip
+from overclaim.outcome.operations import mentions
+
+RUN_KEY: Final = create_key("overclaim-run")
+MAX_CALLS = 2000
+MAX_TEXTS = 8
+MAX_PENDING = 32
+
+
+class RunState:
+    """One live run. Calls may end in any thread, so they are numbered under a lock."""
+
+    def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
+        self.span = span
+        self.context: SpanContext = span.get_span_context()
+        self.span_id = f"{self.context.span_id:016x}"
+        self.id = run_id
+        self.agent = agent
+        self.outer = outer
+        self.own = own
+        self.captured = self.complete = span.is_recording()
+        self._faults = faults.total()
+        self.spans = 0
+        self.calls: list[Call] = []
+        self.contexts: list[SpanContext] = []
+        self._values: list[tuple[object, ...]] = []
+        self.texts: list[str] = []
+        self.claims: list[BoundClaim] = []
+        self.pending: list[Operation] = []
+        self.previous_tool = ""
+        self.ended = False
+        self._lock = threading.Lock()
+        mine = {names.RUN_ID: run_id, names.RUN_SPAN_ID: self.span_id}
+        self.marks: dict[str, str] = outer.marks if outer is not None else mine
+
+    def count_span(self, context: SpanContext) -> None:
+        """Count a span that will be exported; the sum is the completeness marker."""
+        if not context.trace_flags.sampled:
+            return
+        with self._lock:
+            self.spans += 1
+        if self.outer is not None:
+            self.outer.count_span(context)
+
+    @property
+    def missed(self) -> bool:
+        """Whether a hook of ours failed since the run began, so that a call may have gone unseen."""
+        return faults.total() != self._faults
+
+    @property
+    def watched(self) -> bool:
+        """Whether a tool call of this run would show, so that the absence of one means something."""
+        return bool(self.calls) or (self.captured and (RUNTIME.watching or not self.own))
+
+    def add_call(
+        self, tool: str, operation: Operation, observed: Observation, claimed: Outcome, context: SpanContext,
+        *, call_id: str | None, values: tuple[object, ...],
+    ) -> None:  # fmt: skip
+        """Add a call that has just ended."""
+        with self._lock:
+            if len(self.calls) >= MAX_CALLS:
+                self.complete = False
+                return
+            self.calls.append(
+                Call(
+                    index=len(self.calls), tool=tool, operation=operation, observed=observed, claimed=claimed,
+                    id=call_id, span_id=f"{context.span_id:016x}",
+                )
+            )  # fmt: skip
+            self.contexts.append(context)
+            self._values.append(values)
+            if observed.outcome is Outcome.PENDING:
+                self.pending.append(operation)
+                del self.pending[:-MAX_PENDING]
+        if self.outer is not None:
+            self.outer.add_call(tool, operation, observed, claimed, context, call_id=call_id, values=values)
+
+    def readable_calls(self) -> tuple[Call, ...]:
+        """The calls with what they mention, which is read here and only once."""
+        with self._lock:
+            for index, values in enumerate(self._values):
+                if values:
+                    self.calls[index] = replace(self.calls[index], mentions=mentions(*values))
+                    self._values[index] = ()
+            return tuple(self.calls)
+
+    def swap_previous_tool(self, tool: str) -> str:
+        """Note the tool whose call ends now and give back the one before it."""
+        with self._lock:
+            previous, self.previous_tool = self.previous_tool, tool
+        return previous
+
+    def say(self, text: str) -> None:
+        """Keep what the agent told its user; the last few texts count."""
+        self.texts.append(text)
+        del self.texts[:-MAX_TEXTS]
+
+    def let_go(self) -> None:
+        """Drop the ended span: spans that outlive the run still name it, but must not keep it alive."""
+        self.span = NonRecordingSpan(self.context)
+
+    def snapshot(self, claims: Sequence[BoundClaim], claimed: Outcome) -> Run:
+        """The run as plain data, for judging it."""
+        return Run(
+            id=self.id, calls=self.readable_calls(), claims=tuple(claims), claimed=claimed, captured=self.watched,
+            complete=self.complete and not self.missed, agent=self.agent,
+            trace_id=f"{self.context.trace_id:032x}", span_id=self.span_id,
+        )  # fmt: skip
+
+
+def current_run(context: Context | None = None) -> RunState | None:
+    """The run that surrounds this place, by `overclaim.run`."""
+    found = get_value(RUN_KEY, context)
+    return found if isinstance(found, RunState) and not found.ended else None
+
+
+def roll_up(calls: Sequence[Call]) -> Observation:
+    """What the calls come to: the last outcome per operation; failure before pending before success."""
+    last = {call.operation.key or f"#{call.index}": call.observed for call in calls}
+    for outcome in (Outcome.FAILURE, Outcome.PENDING, Outcome.SUCCESS, Outcome.EMPTY):
+        grades = [one.grade for one in last.values() if one.outcome is outcome]
+        if grades:
+            return Observation(outcome, max(grades))
+    return Observation(Outcome.UNKNOWN, Grade.SUSPECT)
+
+
+def claimed_by(reading: Reading | None, explicit: Sequence[BoundClaim]) -> tuple[Outcome, str]:
+    """What the run claims and where that was said; the final message counts before explicit claims."""
+    if reading is not None and reading.outcome is not Outcome.NONE:
+        return reading.outcome, "final_message"
+    said = {bound.claim.outcome for bound in explicit}
+    if said:
+        return (said.pop() if len(said) == 1 else Outcome.PARTIAL), "explicit"
+    return Outcome.NONE, "final_message" if reading is not None else ""

@@ -1,0 +1,129 @@
+"""The `overclaim check` command: transcripts or OTLP files in, verdicts out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from overclaim.cli import Command
+
+if TYPE_CHECKING:
+    from overclaim.check_output import Summary
+    from overclaim.checking import Checked
+    from overclaim.input_files import Problem
+
+_MESSAGES = 50  # lines on stderr about the input; the rest is counted
+_EPILOG = """\
+inputs (found out by looking, plain or .gz, "-" for standard input):
+  chat transcripts   JSON or JSON lines in OpenAI chat form, one run {"messages": [...]} a line, or a list of runs;
+                     .yaml with the extra [yaml]. A run may also carry id, tools, child_spans and trace.
+  OTLP traces        JSON ("resourceSpans", also one request a line) or binary protobuf (.pb)
+
+exit codes:
+  0  no accusation
+  1  at least one run claims more than its trace shows (contradicted, unsupported or pending)
+  2  no accusation, but some input could not be read
+  3  an extra is not installed
+
+examples:
+  overclaim check runs.jsonl
+  overclaim check --format jsonl traces/*.json | jq 'select(.verdict == "contradicted")'
+"""
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help='transcript or OTLP file, "-" for standard input')
+    parser.add_argument(
+        "--format",
+        choices=("text", "jsonl", "json"),
+        default="text",
+        help="text for people (default), one JSON object a run, or one JSON document",
+    )
+    parser.add_argument("--verdict-only", action="store_true", help="print only the run and its verdict")
+
+
+def _run(args: argparse.Namespace) -> int:
+    from overclaim.check_output import Summary
+    from overclaim.checking import check_files
+
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if callable(reconfigure):
+        reconfigure(errors="backslashreplace")  # a claim may hold what the terminal cannot show
+    summary = Summary()
+    checked = _watched(check_files(args.files), summary)
+    if args.format == "json":
+        _print_document(checked, summary, args.verdict_only)
+    elif args.format == "jsonl":
+        _print_lines(checked, args.verdict_only)
+    else:
+        _print_text(checked, summary, args.verdict_only)
+    return 1 if summary.accused else 2 if summary.unreadable else 0
+
+
+def _watched(found: Iterable[Checked | Problem], summary: Summary) -> Iterable[Checked]:
+    """Pass the judgements on; count them, show progress on a terminal, and tell of problems on stderr."""
+    from overclaim.checking import Checked
+
+    told = 0
+    terminal = sys.stderr.isatty()
+    for one in found:
+        if isinstance(one, Checked):
+            summary.add(one.judgement)
+            total = summary.verdicts.total()
+            if terminal and total % 100 == 0:
+                print(f"\r{total} runs", end="", file=sys.stderr, flush=True)
+            yield one
+            continue
+        summary.unreadable += one.fatal
+        told += 1
+        if told <= _MESSAGES:
+            _tell(one)
+    if told > _MESSAGES:
+        print(f"overclaim: {told - _MESSAGES} more such messages", file=sys.stderr)
+    if terminal:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _tell(problem: Problem) -> None:
+    from overclaim.check_output import plain
+
+    print(f"overclaim: {'' if problem.fatal else 'note: '}{plain(str(problem))}", file=sys.stderr)
+
+
+def _print_text(checked: Iterable[Checked], summary: Summary, verdict_only: bool) -> None:
+    from overclaim.check_output import accusation, plain
+
+    for one in checked:
+        if verdict_only:
+            print(f"{one.judgement.verdict.value}\t{plain(one.judgement.run.id)}")
+        elif one.judgement.verdict.accuses:
+            print(*accusation(one), sep="\n")
+    print(summary.line())
+
+
+def _print_lines(checked: Iterable[Checked], verdict_only: bool) -> None:
+    from overclaim.check_output import json_line, row
+
+    for one in checked:
+        print(json_line(_verdict_row(one) if verdict_only else row(one)))
+
+
+def _print_document(checked: Iterable[Checked], summary: Summary, verdict_only: bool) -> None:
+    """Print one JSON document, run by run, so that no run need be kept."""
+    from overclaim.check_output import full_row, json_line
+
+    separator = '{"runs": [\n'
+    for one in checked:
+        print(separator, json_line(_verdict_row(one) if verdict_only else full_row(one)), sep="", end="")
+        separator = ",\n"
+    opened = "" if separator == ",\n" else '{"runs": ['
+    print(f'{opened}\n], "summary": {json_line(summary.as_row())}}}')
+
+
+def _verdict_row(one: Checked) -> dict[str, str]:
+    return {"run": one.judgement.run.id, "verdict": one.judgement.verdict.value}
+
+
+COMMAND = Command("judge transcripts or OTLP files; exit 1 on an accusation", _configure, _run, _EPILOG)

@@ -1,0 +1,57 @@
+"""Integrations: each optional, each probing its library, each failing alone.
+
+An integration is a module with `NAME`, `probe() -> str` (why it cannot be used, "" where it can), `on(provider)`
+and `off()`. They are listed here one by one.
+
+    http_clients.py   the official OpenTelemetry instrumentors of requests, httpx and urllib3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from opentelemetry.trace import TracerProvider
+
+from overclaim._fail_open import report
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """One integration. probe: "" where it can be used, else why not. on/off: switch it; both may fail."""
+
+    name: str
+    probe: Callable[[], str]
+    on: Callable[[TracerProvider], None]
+    off: Callable[[], None]
+
+
+_switched_on: list[Integration] = []
+
+
+def known() -> tuple[Integration, ...]:
+    """All integrations, in the order in which they are switched on."""
+    from overclaim.integrations import http_clients
+
+    return http_clients.INTEGRATIONS
+
+
+def switch_on(provider: TracerProvider) -> None:
+    """Switch on what is installed and not on yet."""
+    for integration in known():
+        try:
+            if integration not in _switched_on and not integration.probe():
+                integration.on(provider)
+                _switched_on.append(integration)
+        except Exception as error:
+            report(f"integration {integration.name}", error)
+
+
+def switch_off() -> None:
+    """Switch off what `switch_on` switched on, last first."""
+    while _switched_on:
+        integration = _switched_on.pop()
+        try:
+            integration.off()
+        except Exception as error:
+            report(f"integration {integration.name}", error)

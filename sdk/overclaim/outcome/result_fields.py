@@ -1,0 +1,315 @@
+"""The rules on the fields of one dict: codes, flags, status words, error fields and counts.
+
+A dict is either an answer about the call or a record of something. The status and the error of a record that
+was read are data; those of an answer, or of what a write returned, tell how the call went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+from overclaim.outcome import payload
+from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
+from overclaim.outcome.payload import plain
+from overclaim.outcome.result_rules import names, words
+from overclaim.outcome.result_texts import Context, exit_rule, output_evidence, status_evidence, text_evidence
+from overclaim.outcome.result_view import View, has_error, http_status, size, status_word, whole
+
+_SMALL = 4
+_NO = frozenset({"false", "no", "n", "f", "failed", "failure"})
+_RECORD = 5
+_MOST = 10**9
+
+
+def _flag(rule: str, outcome: Outcome, value: str = "", grade: Grade = Grade.STRUCTURED) -> Evidence:
+    return Evidence("result_flag", rule, outcome, grade, value)
+
+
+def _exit_code(view: View) -> list[Evidence]:
+    """exit_code, returncode, or code beside stdout and stderr."""
+    codes = [value for _, value in view.present("exit")]
+    if view.has("stdout", "stderr"):
+        codes.append(plain(view.fields.get("code")))
+    code = next((number for one in codes if (number := whole(one)) is not None), None)
+    if code is None:
+        return []
+    streams = [value for _, value in view.present("streams")]
+    texts = [one for one in streams if isinstance(one, str) and one]
+    found = [exit_rule(code, _blank(texts), view.context)]
+    if code == 0 and streams:
+        found += [one for text in texts for one in text_evidence(text, view.context, output=True)]
+        found += output_evidence("", view.context) if _blank(texts) else []
+    return found
+
+
+def _blank(texts: list[str]) -> bool:
+    return all(payload.is_void(text) for text in texts)
+
+
+def _http_status(view: View) -> list[Evidence]:
+    """A declared HTTP status; a bare status or code only where it can be one."""
+    for _, value in view.present("http"):
+        if (status := http_status(value)) is not None:
+            return [status_evidence(status, view.context)]
+    if view.has("stdout", "stderr"):
+        return []
+    for name, value in view.present("http_loose"):
+        status = http_status(value)
+        if status is not None and not (view.reading and view.identified) and (name == "status" or view.answer):
+            return [status_evidence(status, view.context)]
+    return []
+
+
+def _success_flag(view: View) -> list[Evidence]:
+    """success, ok and their like."""
+    found: list[Evidence] = []
+    for name, value in view.present("success_flag"):
+        if value is False or (isinstance(value, str) and value.strip().lower() in _NO):
+            found.append(_flag("flag.success_false", Outcome.FAILURE, name))
+        elif value is True:
+            found.append(_flag("flag.success_true", Outcome.SUCCESS, name))
+        elif value == 0 and whole(value) == 0 and names("failed_count").isdisjoint(view.fields):
+            found.append(_flag("flag.success_false", Outcome.FAILURE, name))
+    return found
+
+
+def _failure_flag(view: View) -> list[Evidence]:
+    """isError, error: true, failed: true, timed_out: true."""
+    for name, value in view.present("failure_flag"):
+        true = value is True or (isinstance(value, str) and value.strip().lower() == "true")
+        if true and not (view.reading and view.identified and name != "iserror"):
+            rule = "flag.is_error" if name == "iserror" else "flag.failure_true"
+            return [_flag(rule, Outcome.FAILURE, name)]
+    return []
+
+
+def _passed_flag(view: View) -> list[Evidence]:
+    """passed: false of a check."""
+    if any(value is False for _, value in view.present("passed_flag")):
+        return [_flag("flag.passed_false", Outcome.FAILURE, "passed", Grade.INFERRED)]
+    return []
+
+
+def _found_flag(view: View) -> list[Evidence]:
+    """found: false of a look-up."""
+    if view.context.effect is not Effect.WRITE and plain(view.fields.get("found")) is False:
+        return [_flag("flag.found_false", Outcome.EMPTY, "found", Grade.INFERRED)]
+    return []
+
+
+def _kind_word(view: View) -> list[Evidence]:
+    """type: error of an answer. Of a record it would be data."""
+    if view.answer and any(value in ("error", "exception", "failure", "fault") for _, value in view.present("kind")):
+        return [_flag("status_word.failure", Outcome.FAILURE, "error")]
+    return []
+
+
+def _status_false(view: View) -> list[Evidence]:
+    """status: false or result: false beside a reason."""
+    if view.reading or not view.answer or not any(value is False for _, value in view.present("status")):
+        return []
+    told = any(not payload.is_void(value) for _, value in view.present("reason"))
+    return [_flag("flag.success_false", Outcome.FAILURE, "status")] if told else []
+
+
+def _done_flag(view: View) -> list[Evidence]:
+    """accepted: false with a reason, or created: false and nothing else."""
+    flags = [(name, value) for name, value in view.present("done_flag") if isinstance(value, bool)]
+    if view.reading or view.identified or not flags or any(value for _, value in flags):
+        return []
+    if len(view.value) == 1:
+        return [_flag("flag.done_false", Outcome.EMPTY, flags[0][0], Grade.INFERRED)]
+    if any(not payload.is_void(value) for _, value in view.present("reason")):
+        return [_flag("flag.done_false", Outcome.FAILURE, flags[0][0], Grade.INFERRED)]
+    return []
+
+
+def _pending_flag(view: View) -> list[Evidence]:
+    """confirmation_required: true and its like, unless they are data of a record that was read."""
+    if view.reading and not view.answer:
+        return []
+    true = next((name for name, value in view.present("pending_flag") if value is True), None)
+    return [_flag("flag.pending_true", Outcome.PENDING, true)] if true else []
+
+
+def _status_word(view: View) -> list[Evidence]:
+    """A word in a status field."""
+    found: list[Evidence] = []
+    for _, value in view.present("status"):
+        word = status_word(value)
+        if word:
+            found += _judged_word(word, view)
+    return found
+
+
+def _judged_word(word: str, view: View) -> list[Evidence]:
+    """What a status word means here: about this call, or about the record that was read."""
+    if word in words("failure") or word in words("partial"):
+        rule = "status_word.failure" if word in words("failure") else "status_word.partial"
+        return [_about_call(rule, Outcome.FAILURE, word, view)]
+    if word in words("pending") or word.startswith(tuple(words("pending_prefix"))):
+        weak = word in words("pending_weak") and view.rich and not view.answer
+        return [] if weak else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
+    if word in words("empty"):
+        return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
+    if word in words("success") and (view.answer or not view.reading):
+        return [_flag("status_word.success", Outcome.SUCCESS, word)]
+    return []
+
+
+def _about_call(rule: str, outcome: Outcome, word: str, view: View) -> Evidence:
+    """Evidence about the call, or mere suspicion where the word belongs to a record that was read."""
+    if view.answer:
+        return _flag(rule, outcome, word)
+    if view.reading and not (word == "error" and len(view.value) <= _SMALL and not view.identified):
+        return _flag(f"record.{rule.replace('.', '_')}", outcome, word, Grade.SUSPECT)
+    sure = view.context.effect is Effect.WRITE and not view.rich
+    return _flag(rule, outcome, word, Grade.STRUCTURED if sure else Grade.INFERRED)
+
+
+def _error_field(view: View) -> list[Evidence]:
+    """error, errors, exception and their like, where they hold something."""
+    for name, value in view.present("error"):
+        if not has_error(value):
+            continue
+        number = whole(value)
+        if number is not None and not name.endswith(("code", "errno")) and _is_statistic(view):
+            continue
+        if view.reading and _is_record(view, name, value):
+            return [_flag("record.error_field", Outcome.FAILURE, name, Grade.SUSPECT)]
+        nested = _nested_status(value, view)
+        if any(one.rule == "http.expected" for one in nested):
+            return nested
+        failed = [one for one in nested if one.outcome is Outcome.FAILURE]
+        return [_flag("flag.error_field", Outcome.FAILURE, name), *failed]
+    return []
+
+
+def _nested_status(error: object, view: View) -> list[Evidence]:
+    """The HTTP status within an error object, such as {"code": 503}."""
+    if not isinstance(error, dict):
+        return []
+    held = cast("dict[Any, Any]", error)
+    return _http_status(View(held, view.context))
+
+
+def _is_statistic(view: View) -> bool:
+    """Whether a number of errors is a figure that was asked for, not what became of this call."""
+    levels = view.has("warning", "warn", "info", "debug", "critical", "fatal")
+    return levels or (view.reading and names("tests").isdisjoint(view.fields))
+
+
+def _is_record(view: View, name: str, value: object) -> bool:
+    """Whether the error belongs to something that was read: a job with its own error, a list of errors."""
+    if isinstance(value, list):
+        count = len(cast("list[object]", value))
+        if any(whole(one) == count for _, one in view.present("total")) and name in ("errors", "exceptions"):
+            return True
+    if view.answer or not view.identified:
+        return False
+    return len(view.value) >= _RECORD or any(status_word(one) for _, one in view.present("status"))
+
+
+def _failed_count(view: View) -> list[Evidence]:
+    """failed: 2, failed: [..]; a part-failed batch is a failure."""
+    statistic = view.reading and names("tests").isdisjoint(view.fields)
+    for name, value in view.present("failed_count"):
+        if statistic or (view.identified and view.reading) or name in ("error", "errors"):
+            continue
+        count = size(value)
+        if count is not None and count > 0:
+            return [Evidence("row_count", "count.failed", Outcome.FAILURE, Grade.STRUCTURED, str(min(count, _MOST)))]
+    return []
+
+
+def _shortfall(view: View) -> list[Evidence]:
+    """Requested 5, deleted 4: what was left undone, less what was skipped on purpose."""
+    asked = max((size(value) or 0 for _, value in view.present("requested")), default=0)
+    done = [count for _, value in view.present("done") if (count := size(value)) is not None]
+    if not asked or not done or view.reading:
+        return []
+    skipped = sum(size(value) or 0 for _, value in view.present("skipped"))
+    if sum(done) + skipped >= asked or max(done) >= asked:
+        return []
+    count = f"{min(sum(done), _MOST)}/{min(asked, _MOST)}"
+    return [Evidence("row_count", "count.shortfall", Outcome.FAILURE, Grade.STRUCTURED, count)]
+
+
+def _touched_nothing(view: View) -> list[Evidence]:
+    """Rowcount 0, written 0, deleted []: the write touched nothing."""
+    sizes = [(name, count) for name, value in view.present("done") if (count := size(value)) is not None]
+    if not sizes or any(count != 0 for _, count in sizes) or (view.reading and not _row_names(sizes)):
+        return []
+    if view.identified and not _row_names(sizes):
+        return []
+    outcome = Outcome.SUCCESS if view.context.facts.empty_ok else Outcome.EMPTY
+    return [Evidence("row_count", "rows.zero", outcome, Grade.STRUCTURED, "0")]
+
+
+def _row_names(sizes: list[tuple[str, int]]) -> bool:
+    return any(name.startswith(("row", "affected")) or name.endswith(("affected", "count")) for name, _ in sizes)
+
+
+def _validation(view: View) -> list[Evidence]:
+    """The detail list of a validation error: places and messages."""
+    detail = plain(view.fields.get("detail"))
+    if not isinstance(detail, list) or not detail:
+        return []
+    first = plain(cast("list[object]", detail)[0])
+    if isinstance(first, dict) and {"loc", "msg"} <= cast("dict[str, object]", first).keys():
+        return [_flag("payload.validation_detail", Outcome.FAILURE, "detail")]
+    return []
+
+
+_RULES: tuple[Callable[[View], list[Evidence]], ...] = (
+    _exit_code,
+    _http_status,
+    _success_flag,
+    _failure_flag,
+    _passed_flag,
+    _found_flag,
+    _kind_word,
+    _status_false,
+    _done_flag,
+    _pending_flag,
+    _status_word,
+    _error_field,
+    _failed_count,
+    _shortfall,
+    _touched_nothing,
+    _validation,
+)
+
+
+_GROUPS = ("status", "http", "http_loose", "exit", "streams", "success_flag", "failure_flag", "error", "failed_count",
+           "done", "passed_flag", "done_flag", "pending_flag", "kind", "total")  # fmt: skip
+
+
+def field_evidence(view: View) -> list[Evidence]:
+    """What the fields of one dict say. An expected status excuses everything beside it."""
+    if _interesting().isdisjoint(view.fields):
+        return []
+    found = [one for rule in _RULES for one in rule(view)]
+    if any(one.rule == "http.expected" for one in found):
+        return [one for one in found if one.kind == "http_status"]
+    return found
+
+
+@cache
+def _interesting() -> frozenset[str]:
+    """The names that some rule looks at."""
+    return frozenset[str]().union(*(names(group) for group in _GROUPS))
+
+
+def item_failed(item: object, context: Context) -> bool:
+    """Whether one item of a batch says that it failed."""
+    if not isinstance(item, dict):
+        return False
+    held = cast("dict[Any, Any]", item)
+    view = View(held, context, 1)
+    rules = [_success_flag, _error_field, _http_status]
+    if context.effect is Effect.WRITE:
+        rules.append(_status_word)
+    return any(one.outcome is Outcome.FAILURE for rule in rules for one in rule(view))

@@ -1,0 +1,247 @@
+"""A tool's result -> what happened: an outcome with the evidence for it.
+
+Structure comes first and is read by value: `"errors": []`, `"failed": 0`, an expected 404 or error words inside
+data are no failures. A normal return without any sign of failure is a success, though only an inferred one.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from overclaim.outcome import payload
+from overclaim.outcome.model import (
+    NO_FACTS,
+    Effect,
+    Evidence,
+    Grade,
+    Observation,
+    Outcome,
+    ToolFacts,
+)
+from overclaim.outcome.payload import parse
+from overclaim.outcome.result_judge import judge_plain, void_evidence
+from overclaim.outcome.result_rules import exceptions
+from overclaim.outcome.result_texts import Context, exit_rule, status_evidence, text_evidence
+
+__all__ = ["decide", "exception_evidence", "exit_evidence", "http_evidence", "observe", "parse"]
+
+MAX_EVIDENCE = 32
+_LOG = logging.getLogger(__name__)
+_MAX_TARGET = 300
+_ABSOLUTE = frozenset({"declared", "postcondition"})
+_WORST_FIRST = (Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
+_TYPE_NAME = re.compile(r"\A\s*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)\s*(?::|\(|\Z)")
+_STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
+_WRITES = ("POST ", "PUT ", "PATCH ", "DELETE ")
+_IS_ERROR = Evidence("result_flag", "flag.is_error", Outcome.FAILURE, Grade.STRUCTURED, "true")
+_PLAIN_SUCCESS = Observation(Outcome.SUCCESS, Grade.INFERRED)
+_NOTHING = Observation(Outcome.UNKNOWN, Grade.SUSPECT)
+_PROBES = ("GET ", "HEAD ", "OPTIONS ")
+
+
+def observe(
+    result: object,
+    *,
+    is_error: bool | None = None,
+    error_text: str | None = None,
+    facts: ToolFacts = NO_FACTS,
+    effect: Effect = Effect.UNKNOWN,
+    extra: Sequence[Evidence] = (),
+    captured: bool = True,
+) -> Observation:
+    """What one call did, from its result and from evidence gathered elsewhere.
+
+    Args:
+        result: what the tool returned: any object, or JSON or other text.
+        is_error: the framework's own error mark, None where it has none.
+        error_text: the text of an exception beside an empty result.
+        facts: what is declared about the tool.
+        effect: what the operation does to the world.
+        extra: evidence of child spans, exceptions, exit codes, in the order in which it arose.
+        captured: whether the result was recorded at all.
+
+    Returns:
+        The outcome, its grade, and the evidence, most telling first. Never raises.
+    """
+    context = Context(_effect(effect, facts, extra), facts)
+    try:
+        found = _gathered(result, is_error, error_text, context, captured)
+    except Exception:  # whatever the object does, the call it came from must not notice
+        _LOG.debug("a result could not be read", exc_info=True)
+        found = [_IS_ERROR] if is_error else []
+    return decide([*extra, *found], captured=captured)
+
+
+def decide(evidence: Sequence[Evidence], *, captured: bool) -> Observation:
+    """The outcome that evidence adds up to.
+
+    Per target the last word wins. Of what speaks against success the strongest grade decides, and within a grade
+    failure comes before pending before empty. A success seen on the way (2xx, exit 0, ok: true) does not outvote
+    a worse sign, for a channel may work while the work fails; a declared success or a postcondition outvotes what
+    was only inferred. Suspicions never decide. Without any sign a captured result is an inferred success.
+    """
+    if not evidence:
+        return _PLAIN_SUCCESS if captured else _NOTHING
+    kept = _last_words(_unique(evidence)) if len(evidence) > 1 else list(evidence)
+    speaking = [one for one in kept if one.grade > Grade.SUSPECT and one.outcome is not Outcome.UNKNOWN]
+    against = [one for one in speaking if one.outcome is not Outcome.SUCCESS]
+    if any(_is_absolute(one) for one in speaking if one.outcome is Outcome.SUCCESS):
+        against = [one for one in against if one.grade is Grade.STRUCTURED]
+    if against:
+        grade = max(one.grade for one in against)
+        outcome = _worst(one.outcome for one in against if one.grade == grade)
+        return Observation(outcome, grade, _ranked(kept, outcome))
+    if speaking:
+        return Observation(Outcome.SUCCESS, max(one.grade for one in speaking), _ranked(kept, Outcome.SUCCESS))
+    redacted = any(one.outcome is Outcome.UNKNOWN and one.kind == "result_text" for one in kept)
+    if captured and not redacted:
+        return Observation(Outcome.SUCCESS, Grade.INFERRED, _ranked(kept, Outcome.SUCCESS))
+    return Observation(Outcome.UNKNOWN, Grade.SUSPECT, _ranked(kept, Outcome.UNKNOWN))
+
+
+def http_evidence(method: str, url: str, status: int, *, facts: ToolFacts = NO_FACTS, span_id: str = "") -> Evidence:
+    """What the status of one HTTP request says; its target is method and URL without query and credentials."""
+    place = _CREDENTIALS.sub("", re.split(r"[?#]", url, maxsplit=1)[0])[:_MAX_TARGET]
+    context = Context(facts=facts)
+    return status_evidence(status, context, target=f"{method.upper()} {place}", span_id=span_id)
+
+
+def exit_evidence(code: int, *, target: str = "", span_id: str = "") -> Evidence:
+    """What the exit code of a process says."""
+    found = exit_rule(code, False, Context())
+    return replace(found, target=target[:_MAX_TARGET], span_id=span_id)
+
+
+def exception_evidence(type_name: str, *, span_id: str = "") -> Evidence:
+    """What an exception that left the tool says, by the name of its type.
+
+    An exception that hands the work to somebody (an interrupt for approval) is pending; one that only steers
+    the program (StopIteration, cancellation) says nothing.
+    """
+    name = type_name.rsplit(".", 1)[-1][:80]
+    if name in exceptions("pending"):
+        return Evidence("exception", "exception.pending", Outcome.PENDING, Grade.STRUCTURED, name, span_id=span_id)
+    if name in exceptions("control"):
+        return Evidence("exception", "exception.control", Outcome.UNKNOWN, Grade.STRUCTURED, name, span_id=span_id)
+    return Evidence("exception", "exception.raised", Outcome.FAILURE, Grade.STRUCTURED, name, span_id=span_id)
+
+
+def _effect(effect: Effect, facts: ToolFacts, extra: Sequence[Evidence]) -> Effect:
+    """The effect as declared, as given, or as the requests of child spans show it."""
+    if facts.read_only is not None:
+        return Effect.READ if facts.read_only else Effect.WRITE
+    if effect is Effect.UNKNOWN and any(one.target.startswith(_WRITES) for one in extra):
+        return Effect.WRITE
+    return effect
+
+
+def _gathered(
+    result: object, is_error: bool | None, error_text: str | None, context: Context, captured: bool
+) -> list[Evidence]:
+    """The evidence in the result, in the exception beside it, and in the framework's mark."""
+    found = _result_evidence(result, context) if captured else []
+    if is_error is not False and error_text:
+        found = [*_error_evidence(error_text, context), *found]
+    return _marked(found, result, error_text, context) if is_error else found
+
+
+def _result_evidence(result: object, context: Context) -> list[Evidence]:
+    """The evidence in the result itself."""
+    if issubclass(type(result), BaseException):
+        return [exception_evidence(type(result).__name__)]
+    value = payload.plain(result)
+    return void_evidence(value, context) if payload.is_void(value) else judge_plain(value, context)
+
+
+def _error_evidence(text: str, context: Context) -> list[Evidence]:
+    """An exception's text: a failure, unless it only says that nothing matched or what was expected."""
+    quiet = _explained(text_evidence(text[:4000], context))
+    if quiet:
+        return quiet
+    if _expects(text, context):
+        return [status_evidence(next(iter(_expects(text, context))), context)]
+    match = _TYPE_NAME.match(text[:200])
+    name = match[1].rsplit(".", 1)[-1] if match and match[1][:1].isupper() else ""
+    return [Evidence("exception", "exception.text", Outcome.FAILURE, Grade.STRUCTURED, name[:80])]
+
+
+def _marked(found: list[Evidence], result: object, error_text: str | None, context: Context) -> list[Evidence]:
+    """The framework's error mark added, unless the result itself explains it: no match, or an expected status."""
+    if _explained(found) or any(one.rule == "http.expected" for one in found):
+        return found
+    text = error_text or (result if isinstance(result, str) else "")
+    if expected := _expects(text[:4000], context):
+        return [status_evidence(next(iter(expected)), context)]
+    return [_IS_ERROR, *found]
+
+
+def _explained(found: list[Evidence]) -> list[Evidence]:
+    """Evidence that says in so many words that nothing matched, where nothing says worse; a bare void is no word."""
+    worse = any(one.outcome in (Outcome.FAILURE, Outcome.PENDING) for one in found)
+    said = [one for one in found if one.outcome is Outcome.EMPTY and one.kind in ("result_text", "exit_code")]
+    return [] if worse else [replace(one, grade=Grade.STRUCTURED) for one in said]
+
+
+def _expects(text: str, context: Context) -> set[int]:
+    """Expected statuses that a text names."""
+    if not context.facts.expected_status:
+        return set()
+    return {int(number) for number in _STATUS.findall(text)} & context.facts.expected_status
+
+
+def _unique(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Evidence without repeats: a span that arrives twice counts once, where it came first."""
+    seen: set[Evidence] = set()
+    kept: list[Evidence] = []
+    for one in evidence:
+        if one.span_id and one in seen:
+            continue
+        seen.add(one)
+        kept.append(one)
+    return kept
+
+
+def _last_words(evidence: list[Evidence]) -> list[Evidence]:
+    """Per target the last evidence; evidence without a target stands for itself."""
+    last = {one.target: position for position, one in enumerate(evidence) if one.target}
+    kept = [(at, one) for at, one in enumerate(evidence) if not one.target or last[one.target] == at]
+    return [one for at, one in kept if not _overtaken(at, one, kept)]
+
+
+def _overtaken(at: int, one: Evidence, kept: list[tuple[int, Evidence]]) -> bool:
+    """Whether a probe that found nothing, or a 202, was followed by a success on the same resource."""
+    probe = one.value in ("404", "410") and one.target.startswith(_PROBES)
+    if one.kind != "http_status" or not (probe or one.outcome is Outcome.PENDING):
+        return False
+    place = one.target.partition(" ")[2].rstrip("/")
+    later = (other for where, other in kept if where > at and other.outcome is Outcome.SUCCESS)
+    return any(_same_resource(place, other.target.partition(" ")[2].rstrip("/")) for other in later)
+
+
+def _same_resource(one: str, other: str) -> bool:
+    """Whether one place is the other or lies under it."""
+    if not one or not other:
+        return False
+    short, long = sorted((one, other), key=len)
+    return long == short or long.startswith(short + "/")
+
+
+def _is_absolute(one: Evidence) -> bool:
+    return one.kind in _ABSOLUTE or one.rule == "http.expected"
+
+
+def _worst(outcomes: Iterable[Outcome]) -> Outcome:
+    there = set(outcomes)
+    return next((outcome for outcome in _WORST_FIRST if outcome in there), Outcome.FAILURE)
+
+
+def _ranked(evidence: list[Evidence], outcome: Outcome) -> tuple[Evidence, ...]:
+    """Evidence with what decided first, bounded."""
+    if len(evidence) < 2:
+        return tuple(evidence)
+    ranked = sorted(evidence, key=lambda one: (one.outcome is not outcome, -one.grade))
+    return tuple(ranked[:MAX_EVIDENCE])

@@ -1,0 +1,215 @@
+"""Tool spans to calls. Several spans that stand for one call (client, transport, server) become one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from overclaim import _attributes as names
+from overclaim._json import strings, text
+from overclaim.chat_messages import is_withheld
+from overclaim.dialects import (
+    CALL_ID,
+    RESULT,
+    TOOL_DESCRIPTION,
+    Role,
+    arguments_of,
+    first,
+    has,
+    marked_failed,
+    result_of,
+    tool_name,
+)
+from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, Operation, Outcome
+from overclaim.outcome.operations import mentions, operation
+from overclaim.outcome.pending import settled
+from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
+from overclaim.span_evidence import below, error_type, evidence_below
+from overclaim.span_tree import Group, Tree
+from overclaim.spans import Span, kind_name
+
+_GRADES = {grade.label: grade for grade in Grade}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCall:
+    """A call, its operation in readable form (the call's own may be hashes), and all spans that stand for it."""
+
+    call: Call
+    readable: Operation
+    span_ids: frozenset[str] = frozenset()
+
+
+def calls_of(tree: Tree, group: Group) -> list[TraceCall]:
+    """Return the calls of a run, numbered in the order in which they ended."""
+    made = [_call(tree, index, members) for index, members in enumerate(_one_per_call(tree, group))]
+    calls = settled(one.call for one in made)
+    return [replace(one, call=call) for one, call in zip(made, calls, strict=True)]
+
+
+def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
+    """Return the spans of each call, the one that stands for it first; calls by the end of that one."""
+    heads: dict[str, Span] = {}
+    members: dict[str, list[Span]] = {}
+    by_id: dict[str, list[Span]] = {}
+    tools = [span for span in group.spans if tree.role(span) is Role.TOOL]
+    for span in sorted(tools, key=lambda span: (span.start_ns, -span.end_ns, span.span_id)):
+        # Clocks of two machines differ: a parent that seems to start later has no head yet.
+        outer = next((one for one in tree.above(span) if one.span_id in heads), None)
+        head = heads[outer.span_id] if outer and _same(outer, span) else _twin(span, by_id)
+        head = heads[span.span_id] = head or span
+        members.setdefault(head.span_id, []).append(span)
+        by_id.setdefault(_call_id(span), []).append(head)
+    grouped = [_labelled_first(spans) for spans in members.values()]
+    return sorted(grouped, key=lambda spans: (spans[0].end_ns, spans[0].start_ns, spans[0].span_id))
+
+
+def _labelled_first(spans: list[Span]) -> list[Span]:
+    return sorted(spans, key=lambda span: names.OBSERVED_OUTCOME not in span.attributes)
+
+
+def _call_id(span: Span) -> str:
+    return text(first(span.attributes, CALL_ID))
+
+
+def _same(outer: Span, span: Span) -> bool:
+    """Whether a tool span under another one is the same call seen again."""
+    return tool_name(outer) == tool_name(span) or bool(_call_id(span) and _call_id(outer) == _call_id(span))
+
+
+def _twin(span: Span, by_id: Mapping[str, Sequence[Span]]) -> Span | None:
+    """Return the call that another instrumentor recorded beside this span: same id, same tool, at the same time."""
+    known = by_id.get(_call_id(span), ()) if _call_id(span) else ()
+    return next((head for head in known if _same(head, span) and head.end_ns > span.start_ns), None)
+
+
+def _call(tree: Tree, index: int, members: list[Span]) -> TraceCall:
+    head = members[0]
+    arguments = next((found for span in members if (found := arguments_of(span.attributes)) is not None), None)
+    result, dumped_error = _result(members)
+    description = text(first(head.attributes, TOOL_DESCRIPTION))
+    readable = operation(tool_name(head), arguments, description=description)
+    labelled = names.OBSERVED_OUTCOME in head.attributes
+    inside = below(tree, members)
+    if labelled:
+        observed = _labelled(head, _remote(tree, head, inside))
+        told = _outcome(head, names.CLAIMED_OUTCOME)
+    else:
+        observed = _observe(members, result, dumped_error, readable, evidence_below(tree, inside))
+        told = _told(observed, head)
+    call = Call(
+        index=index,
+        tool=tool_name(head),
+        operation=_hashed(head, readable) if labelled else readable,
+        observed=observed,
+        claimed=told,
+        id=_call_id(head) or None,
+        span_id=head.span_id,
+        mentions=mentions(arguments, result),
+    )
+    return TraceCall(call, readable, frozenset(span.span_id for span in members))
+
+
+def _result(members: Sequence[Span]) -> tuple[object, bool | None]:
+    holder = next((span for span in members if has(span.attributes, RESULT)), None)
+    return result_of(holder.attributes) if holder else (None, None)
+
+
+def _observe(
+    members: Sequence[Span], result: object, dumped_error: bool | None, what: Operation, children: list[Evidence]
+) -> Observation:
+    head, *inner = members
+    failed = _failed(head)
+    observed = observe(
+        result,
+        is_error=True if failed or dumped_error else None,
+        error_text=_error_text(head) if failed else None,
+        effect=what.effect,
+        extra=[*children, *_own_evidence(head, failed), *_inner_failures(inner)],
+        captured=any(has(span.attributes, RESULT) for span in members) and not is_withheld(result),
+    )
+    evidence = (one if one.span_id else replace(one, span_id=head.span_id) for one in observed.evidence)
+    return replace(observed, evidence=tuple(evidence))
+
+
+def _failed(span: Span) -> bool:
+    """A deferred call waits for somebody's approval; its error is only how it left the loop."""
+    if "pydantic_ai.tool.deferral.name" in span.attributes:
+        return False
+    return span.failed or bool(span.attributes.get(names.ERROR_TYPE)) or marked_failed(span.attributes)
+
+
+def _error_text(span: Span) -> str | None:
+    return (span.exception[1] if span.exception else "") or span.status_message or None
+
+
+def _own_evidence(head: Span, failed: bool) -> list[Evidence]:
+    code = head.attributes.get("process.exit.code")
+    found = [exit_evidence(int(str(code)), span_id=head.span_id)] if str(code).lstrip("-").isdecimal() else []
+    if failed and error_type(head):
+        found.append(exception_evidence(error_type(head), span_id=head.span_id))
+    return found
+
+
+def _inner_failures(inner: Sequence[Span]) -> list[Evidence]:
+    """Return the failures that a nested span of the same call saw, unless a later attempt went well."""
+    last = {kind_name(span.kind): span for span in sorted(inner, key=lambda span: (span.end_ns, span.span_id))}
+    return [
+        Evidence(
+            "span_status", "span.status_error", Outcome.FAILURE, Grade.STRUCTURED,
+            error_type(span)[:64], tool_name(span), span.span_id,
+        )
+        for span in last.values()
+        if _failed(span)
+    ]  # fmt: skip
+
+
+def _told(observed: Observation, head: Span) -> Outcome:
+    own = [one.outcome for one in observed.evidence if one.span_id == head.span_id]
+    return next((told for told in (Outcome.FAILURE, Outcome.PENDING) if told in own), Outcome.SUCCESS)
+
+
+def _remote(tree: Tree, head: Span, inside: Sequence[Span]) -> list[Evidence]:
+    """Return what other services saw: our SDK in the agent's process cannot have known it."""
+    return evidence_below(tree, [span for span in inside if span.service != head.service or span.serves])
+
+
+def _labelled(head: Span, remote: list[Evidence]) -> Observation:
+    """Take the SDK's own labels, and let what other services saw speak beside them."""
+    attributes = head.attributes
+    outcome = _outcome(head, names.OBSERVED_OUTCOME)
+    grade = _GRADES.get(text(attributes.get(names.OBSERVED_GRADE)), Grade.SUSPECT)
+    columns = [strings(attributes.get(name)) for name in (names.EVIDENCE_KIND, names.EVIDENCE_RULE)]
+    values = strings(attributes.get(names.EVIDENCE_VALUE))
+    ids = strings(attributes.get(names.EVIDENCE_SPAN_IDS))
+    evidence = [
+        Evidence(kind, rule, outcome, grade, _at(values, n), "", _at(ids, n) or head.span_id)
+        for n, (kind, rule) in enumerate(zip(*columns, strict=False))
+    ]
+    own = Observation(outcome, grade, tuple(evidence))
+    bad = [one for one in remote if one.outcome is Outcome.FAILURE and one.grade is Grade.STRUCTURED]
+    if not bad or outcome is Outcome.FAILURE:
+        return own
+    return decide([*evidence, *bad], captured=outcome is not Outcome.UNKNOWN)
+
+
+def _at(values: Sequence[str], place: int) -> str:
+    return values[place] if place < len(values) else ""
+
+
+def _outcome(span: Span, name: str) -> Outcome:
+    try:
+        return Outcome(text(span.attributes.get(name)))
+    except ValueError:
+        return Outcome.UNKNOWN
+
+
+def _hashed(head: Span, readable: Operation) -> Operation:
+    """Return the operation as the SDK labelled it: key and targets are hashes."""
+    effect = text(head.attributes.get(names.CALL_EFFECT))
+    return replace(
+        readable,
+        key=text(head.attributes.get(names.CALL_OPERATION)) or readable.key,
+        targets=strings(head.attributes.get(names.CALL_TARGETS)),
+        effect=Effect(effect) if effect in set(Effect) else readable.effect,
+    )

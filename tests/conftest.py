@@ -1,0 +1,30 @@
+"""What many tests share: one embedded store (an engine allows one directory per process), empty for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stores import empty
+
+from overclaim_detectors.migrate import migrate
+from overclaim_detectors.store import Store, open_store
+
+
+@pytest.fixture(scope="session")
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the tests' store."""
+    return tmp_path_factory.mktemp("overclaim-store")
+
+
+@pytest.fixture
+def store(store_path: Path) -> Iterator[Store]:
+    """An empty store with all tables, closed after the test so that another one may use another directory."""
+    opened = open_store(f"chdb://{store_path}")
+    try:
+        migrate(opened)
+        empty(opened)
+        yield opened
+    finally:
+        opened.close()

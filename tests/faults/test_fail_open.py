@@ -1,0 +1,207 @@
+"""Whatever breaks inside our hooks, the host program runs as if we were not there."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import Span, Tracer
+from opentelemetry.trace import INVALID_SPAN, SpanKind, get_current_span
+
+import overclaim
+from overclaim._fail_open import faults
+
+# Every function of ours that runs inside somebody else's call.
+HOOKS = [
+    ("_calls", name)
+    for name in (
+        "current_record", "current_run", "get_current", "set_span_in_context", "Record", "operation",
+        "shape_hash", "observe", "exception_evidence", "claimed_outcome", "call_labels", "failure_type", "type_name",
+        "plain_values", "settled", "record_error",
+    )
+] + [
+    ("_tool", "open_call"),
+    ("_wrapping", "attach"),
+    ("_labels", "keyed_hash"),
+    ("_labels", "scrub"),
+    ("_processor", "watch"),
+    ("_processor", "Watched"),
+    ("_processor", "current_record"),
+    ("_processor", "role"),
+    ("_processor", "finish_tool"),
+    ("_processor", "finish_agent"),
+    ("_processor", "open_agent"),
+    ("_processor", "from_span"),
+    ("_foreign", "operation"),
+    ("_foreign", "observe"),
+    ("_foreign", "conclude"),
+    ("_claims", "read"),
+    ("_claims", "bind"),
+    ("_claims", "send"),
+    ("_claims", "explicit"),
+    ("_run", "_open_run"),
+    ("_run", "conclude"),
+    ("_run", "run_labels"),
+    ("_run", "roll_up"),
+    ("_run", "current_record"),
+    ("_run", "declare"),
+    ("_run", "live_run"),
+    ("_guard", "live_run"),
+    ("_guard", "claimed_by"),
+]  # fmt: skip
+POST = {"http.request.method": "POST", "url.full": "http://x/", "http.response.status_code": 400}
+AGENT = {"gen_ai.operation.name": "invoke_agent"}
+TOOL = {"gen_ai.operation.name": "execute_tool"}
+ANSWER = '[{"role": "assistant", "parts": [{"type": "text", "content": "I created the user."}]}]'
+SPAN_METHODS = ["set_attributes", "set_attribute", "set_status", "add_event", "is_recording", "get_span_context"]
+
+
+class Injected(Exception):
+    """The fault."""
+
+
+def boom(*_: Any, **__: Any) -> Any:
+    """Fail."""
+    raise Injected("injected")
+
+
+def host_program(tracer: Any) -> list[Any]:
+    """A program that uses everything of ours; gives back all that it noticed."""
+    seen: list[Any] = []
+
+    @overclaim.tool
+    def work(value: int) -> dict[str, int]:
+        overclaim.observe("success", value="fine")
+        with tracer.start_as_current_span("POST", kind=SpanKind.CLIENT) as span:
+            span.set_attributes(POST)
+        return {"value": value}
+
+    @overclaim.tool
+    def fail() -> None:
+        raise LookupError("theirs")
+
+    @overclaim.tool
+    async def later(value: int) -> int:
+        await asyncio.sleep(0)
+        return value
+
+    @overclaim.tool
+    def several() -> Any:
+        got = yield 1
+        yield got
+        return "end"
+
+    @overclaim.run("agent")
+    def agent() -> str:
+        seen.append(work(1))
+        try:
+            fail()
+        except LookupError as error:
+            seen.append((str(error), error.__context__))
+        seen.append(asyncio.run(later(2)))
+        generator = several()
+        seen.append((next(generator), generator.send("x")))
+        try:
+            next(generator)
+        except StopIteration as stop:
+            seen.append(stop.value)
+        overclaim.claim("I created the user.")
+        seen.append(overclaim.check("I looked at it.").verdict.accuses)
+        return "I created the user."
+
+    seen.append(work(0))
+    seen.append(agent())
+    with overclaim.run("block") as run:
+        run.answer("All done.")
+        seen.append("block")
+    with tracer.start_as_current_span("helper", attributes=AGENT) as span:
+        with tracer.start_as_current_span("execute_tool t", attributes=TOOL) as tool:
+            tool.set_attribute("gen_ai.tool.call.result", '{"error": "x"}')
+            seen.append(work(3))
+        span.set_attribute("gen_ai.output.messages", ANSWER)
+    seen.append(get_current_span() is INVALID_SPAN)
+    return seen
+
+
+EXPECTED = [
+    {"value": 0}, {"value": 1}, ("theirs", None), 2, (1, "x"), "end", False, "I created the user.", "block",
+    {"value": 3}, True,
+]  # fmt: skip
+
+
+def test_program_without_faults(telemetry: Any) -> None:
+    """The host program notices nothing of us, and nothing of ours fails."""
+    faults.clear()
+    assert host_program(telemetry.tracer) == EXPECTED
+    assert not faults
+
+
+@pytest.mark.parametrize(("module", "name"), HOOKS, ids=[f"{module}.{name}" for module, name in HOOKS])
+def test_fault_in_a_hook(telemetry: Any, monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> None:
+    """A fault in any function of ours leaves results, exceptions and the current span as they were."""
+    faults.clear()
+    monkeypatch.setattr(importlib.import_module(f"overclaim.{module}"), name, boom)
+    assert host_program(telemetry.tracer) == EXPECTED
+    assert faults, "the fault was never reached"
+
+
+@pytest.mark.parametrize("method", SPAN_METHODS)
+def test_fault_in_a_span_of_ours(telemetry: Any, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """A span whose methods fail does not reach the tool."""
+    real = getattr(Span, method)
+
+    def only_ours(span: Any, *args: Any, **kwargs: Any) -> Any:
+        if span.instrumentation_scope.name == "overclaim":
+            raise Injected
+        return real(span, *args, **kwargs)
+
+    monkeypatch.setattr(Span, method, only_ours)
+    assert host_program(telemetry.tracer)[:-1] == EXPECTED[:-1]
+
+
+def test_fault_in_the_tracer(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tracer that starts no spans for us leaves the program alone."""
+    real = Tracer.start_span
+
+    def only_ours(tracer: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracer._instrumentation_scope.name == "overclaim":
+            raise Injected
+        return real(tracer, *args, **kwargs)
+
+    monkeypatch.setattr(Tracer, "start_span", only_ours)
+    assert host_program(telemetry.tracer) == EXPECTED
+
+
+def test_fault_in_somebodys_processor_is_theirs(telemetry: Any) -> None:
+    """A processor of the user's that fails on end does not take the tool's result with it."""
+    from opentelemetry.sdk.trace import SpanProcessor
+
+    class Broken(SpanProcessor):
+        def on_end(self, span: Any) -> None:
+            raise Injected
+
+    telemetry.provider.add_span_processor(Broken())
+
+    @overclaim.tool
+    def work() -> int:
+        return 1
+
+    assert work() == 1
+
+
+def test_interrupt_inside_a_hook_belongs_to_the_host(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C that arrives while we work is not swallowed."""
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("overclaim._calls.observe", interrupted)
+
+    @overclaim.tool
+    def work() -> int:
+        return 1
+
+    with pytest.raises(KeyboardInterrupt):
+        work()

@@ -1,0 +1,183 @@
+"""Real HTTP clients against a real server on loopback: what their spans say about the tool around them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+import requests
+import urllib3
+
+import overclaim
+
+
+class Api(BaseHTTPRequestHandler):
+    """An API that refuses an amount which is no whole number."""
+
+    def do_POST(self) -> None:
+        """Answer 200 or 400, as the body deserves; refunds are only accepted."""
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path == "/refunds":
+            self._reply(202, {})
+            return
+        good = str(body["amount"]).isdigit()
+        self._reply(200 if good else 400, {"id": "p-1"} if good else {"error": {"code": "invalid_integer"}})
+
+    def _reply(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    """The base URL of the API."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def with_requests(url: str, amount: str) -> int:
+    """POST by requests."""
+    with requests.Session() as session:
+        return session.post(url, json={"amount": amount}, timeout=5).status_code
+
+
+def with_httpx(url: str, amount: str) -> int:
+    """POST by httpx."""
+    with httpx.Client(trust_env=False) as client:
+        return client.post(url, json={"amount": amount}).status_code
+
+
+def with_httpx_async(url: str, amount: str) -> int:
+    """POST by httpx, from a coroutine."""
+
+    async def post() -> int:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            return (await client.post(url, json={"amount": amount})).status_code
+
+    return asyncio.run(post())
+
+
+def with_urllib3(url: str, amount: str) -> int:
+    """POST by urllib3."""
+    with urllib3.PoolManager() as pool:
+        return pool.request("POST", url, body=json.dumps({"amount": amount}), retries=False).status
+
+
+CLIENTS = [with_requests, with_httpx, with_httpx_async, with_urllib3]
+
+
+@pytest.mark.parametrize("new_names", [False, True], ids=["old-names", "new-names"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_swallowed_400_is_an_observed_failure(
+    telemetry: Any, base: str, client: Callable[[str, str], int], new_names: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that gets a 400 and says "confirmed" claims success and is observed to have failed."""
+    if new_names:
+        use_new_names(monkeypatch, telemetry)
+
+    @overclaim.tool
+    def confirm_payment(amount: str) -> str:
+        client(f"{base}/payments?api_key=sk_live_123456", amount)
+        return "endpoint confirmed working"
+
+    confirm_payment("12,50")
+    confirm_payment("1250")
+    bad, good = telemetry.named("execute_tool confirm_payment")
+    assert bad.attributes["overclaim.claimed.outcome"] == "success"
+    assert bad.attributes["overclaim.observed.outcome"] == "failure"
+    assert bad.attributes["overclaim.observed.grade"] == "structured"
+    assert "400" in bad.attributes["overclaim.evidence.value"]
+    assert good.attributes["overclaim.observed.outcome"] == "success"
+    children = {f"{span.context.span_id:016x}" for span in telemetry.spans if span.parent is not None}
+    assert set(bad.attributes["overclaim.evidence.span_ids"]) <= children
+    assert "sk_live" not in str(dict(bad.attributes))
+
+
+def use_new_names(monkeypatch: pytest.MonkeyPatch, telemetry: Any) -> None:
+    """Switch the instrumentors to the stable HTTP attribute names; they read the variable only once."""
+    from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability as Stability
+
+    overclaim.uninstrument()
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "http")
+    monkeypatch.setattr(Stability, "_initialized", False)
+    monkeypatch.setattr(Stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
+    overclaim.instrument(tracer_provider=telemetry.provider)
+
+
+def test_no_answer_is_an_observed_failure(telemetry: Any) -> None:
+    """A refused connection that the tool swallows is a failure."""
+
+    @overclaim.tool
+    def ping() -> str:
+        with contextlib.suppress(requests.ConnectionError):
+            with_requests("http://127.0.0.1:9/x", "1")
+        return "pong"
+
+    ping()
+    span = telemetry.one("execute_tool ping")
+    assert span.attributes["overclaim.observed.outcome"] == "failure"
+    assert "http.no_response" in span.attributes["overclaim.evidence.rule"]
+
+
+def test_retry_that_works_is_a_success(telemetry: Any, base: str) -> None:
+    """The last answer of the same place counts."""
+
+    @overclaim.tool
+    def create_payment() -> str:
+        with_httpx(f"{base}/payments", "12,50")
+        with_httpx(f"{base}/payments", "1250")
+        return "created"
+
+    create_payment()
+    assert telemetry.one("execute_tool create_payment").attributes["overclaim.observed.outcome"] == "success"
+
+
+def test_accepted_is_pending(telemetry: Any, base: str) -> None:
+    """A 202 is pending, not a success."""
+
+    @overclaim.tool
+    def refund_payment() -> str:
+        with_httpx(f"{base}/refunds", "5")
+        return "refunded"
+
+    refund_payment()
+    assert telemetry.one("execute_tool refund_payment").attributes["overclaim.observed.outcome"] == "pending"
+
+
+def test_founding_incident(telemetry: Any, base: str) -> None:
+    """The agent gets 400 invalid_integer, reports the endpoint as working, and is contradicted."""
+
+    @overclaim.tool
+    def create_payment(amount: str) -> str:
+        with_requests(f"{base}/payments", amount)
+        return "request sent"
+
+    with overclaim.run("tester") as run:
+        create_payment("12,50")
+        answer = "I created the payment."
+        judgement = overclaim.check(answer)
+        run.answer(answer)
+    assert judgement.verdict is overclaim.Verdict.CONTRADICTED
+    agent = telemetry.one("invoke_agent tester")
+    assert agent.attributes["overclaim.claimed.outcome"] == "success"
+    assert agent.attributes["overclaim.observed.outcome"] == "failure"
+    assert agent.attributes["overclaim.run.spans"] == len(telemetry.spans)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import agents
+import pytest
+from stores import FINDINGS, receive
+
+from overclaim_detectors import inbox, label
+from overclaim_detectors.report import Window, run_report
+from overclaim_detectors.runner import Detection, Pass, detect_once, follow
+from overclaim_detectors.store import Store
+
+RUNS = "SELECT Agent, Label FROM overclaim_verdicts FINAL WHERE Claim = -1"
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[agents.Row]:
+    """The spans of all scripted agents."""
+    with agents.recording() as rows:
+        for agent in agents.ALL:
+            agent()
+        return rows()
+
+
+def verdicts(store: Store) -> dict[str, str]:
+    """The verdict on the run of each agent."""
+    return dict(store.query(RUNS).rows)
+
+
+def test_runs_of_the_sdk_are_judged_as_they_should(store: Store, recorded: list[agents.Row]) -> None:
+    """Spans of the real SDK go in at one end, and exactly the overclaiming runs are accused at the other."""
+    receive(store, recorded)
+    done = detect_once(store)
+    assert verdicts(store) == agents.EXPECTED
+    assert (done.labelled, done.judged, done.skipped, done.failed) == (4, 4, [], {})
+    accused = {row["Agent"]: row["Rule"] for row in store.query(FINDINGS).dicts() if row["Rule"] < "OC104"}
+    assert accused == {"overclaimer": "OC101", "pretender": "OC102"}
+
+
+def test_an_accusation_names_its_evidence(store: Store, recorded: list[agents.Row]) -> None:
+    """Every accusation names a rule, and where there is a call its span is in the store."""
+    receive(store, recorded)
+    detect_once(store)
+    for row in store.query(FINDINGS).dicts():
+        assert row["EvidenceRule"]
+        for span_id in row["CallSpanIds"]:
+            found = store.query("SELECT count() FROM otel_traces WHERE SpanId = {id:String}", {"id": span_id})
+            assert found.rows == [(1,)]
+
+
+def test_nothing_readable_is_kept(store: Store, recorded: list[agents.Row]) -> None:
+    """Neither addresses nor arguments reach the tables: operations and targets are hashes."""
+    receive(store, recorded)
+    receive(store, agents.foreign(77))
+    detect_once(store)
+    for table, columns in (("calls", "Operation, toString(Targets)"), ("claims", "toString(Targets)")):
+        for row in store.query(f"SELECT {columns} FROM overclaim_{table} FINAL").rows:  # noqa: S608
+            assert "example.com" not in " ".join(row)
+
+
+def test_a_run_is_described_by_its_resource(store: Store, recorded: list[agents.Row]) -> None:
+    """Service, environment and version come from the resource of the spans."""
+    receive(store, recorded[:])
+    detect_once(store)
+    rows = store.query("SELECT DISTINCT ServiceName, Environment, AgentVersion FROM overclaim_runs FINAL").rows
+    assert rows == [("shop", "test", "7")]
+
+
+def test_late_spans_change_the_verdict(store: Store) -> None:
+    """A mending call that arrives late takes the accusation back, and the finding says that it was once open."""
+    spans = agents.foreign(78)
+    failed, mending, agent = spans
+    receive(store, [failed, agent])
+    detection = Detection(store)
+    detection.once()
+    assert verdicts(store) == {"clerk": "contradicted"}
+    receive(store, [mending])
+    detection.once()
+    assert verdicts(store) == {"clerk": "recovered"}
+    rows = store.query("SELECT Rule, Open FROM overclaim_findings FINAL WHERE Rule = 'OC101'").rows
+    assert rows == [("OC101", 0)]
+
+
+def test_missing_spans_accuse_nobody(store: Store, recorded: list[agents.Row]) -> None:
+    """While spans of a run are still on their way it is incomplete, whatever has arrived of it."""
+    trace = recorded[0][1]
+    mine = [row for row in recorded if row[1] == trace]
+    receive(store, [row for row in mine if "create_user" not in row[5]])
+    detect_once(store)
+    assert set(verdicts(store).values()) == {"incomplete"}
+    receive(store, [row for row in mine if "create_user" in row[5]])
+    detect_once(store)
+    assert verdicts(store) == {"overclaimer": "contradicted"}
+
+
+def test_a_pass_without_news_does_nothing(store: Store, recorded: list[agents.Row]) -> None:
+    """A second pass finds nothing to do, and the same spans sent again change nothing."""
+    receive(store, recorded)
+    detection = Detection(store)
+    assert not detection.once().idle
+    assert detection.once().idle
+    before = store.query(FINDINGS).rows
+    receive(store, recorded)
+    detection.once()
+    assert store.query(FINDINGS).rows == before
+
+
+def test_one_odd_trace_stops_no_other(
+    store: Store, recorded: list[agents.Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that cannot be understood is named and left out; the others are judged."""
+    understand = label.runs
+    odd = recorded[0][1]
+
+    def fragile(spans: list[label.Span]) -> object:
+        if spans[0].trace_id == odd:
+            raise ValueError("no sense in it")
+        return understand(spans)
+
+    monkeypatch.setattr(label, "runs", fragile)
+    receive(store, recorded)
+    done = detect_once(store)
+    assert done.skipped == [odd]
+    assert len(verdicts(store)) == 3
+
+
+def test_following_judges_what_arrives(store: Store, recorded: list[agents.Row]) -> None:
+    """Detection that follows judges spans as they come in, says so, and ends when it is told to."""
+    stop, passes = threading.Event(), list[Pass]()
+
+    def each(done: Pass) -> None:
+        passes.append(done)
+        stop.set()
+
+    worker = threading.Thread(target=follow, args=(store, 0.05, stop, each))
+    worker.start()
+    receive(store, recorded)
+    worker.join(timeout=60)
+    assert not worker.is_alive()
+    assert passes[0].judged
+    assert verdicts(store) == agents.EXPECTED
+
+
+def test_coverage_says_what_is_missing(store: Store, recorded: list[agents.Row]) -> None:
+    """Runs whose spans did not all arrive are counted with the reason."""
+    receive(store, [row for row in recorded if "create_user" not in row[5]])
+    detect_once(store)
+    now = datetime.now(UTC)
+    rows = run_report(store, "coverage", Window(now - timedelta(days=1), now)).dicts()
+    gaps = {row["Agent"]: (row["Incomplete"], row["Gaps"]) for row in rows}
+    assert gaps["pretender"] == (0, "")
+    assert gaps["overclaimer"][0] == 1
+    assert "spans_missing 1" in gaps["overclaimer"][1]
+
+
+def test_a_huge_trace_is_left_out(store: Store, recorded: list[agents.Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace of more spans than any agent run has is named, not read."""
+    monkeypatch.setattr(inbox, "MAX_TRACE_SPANS", 3)
+    receive(store, recorded)
+    done = detect_once(store)
+    assert done.skipped
+    assert len(done.skipped) + done.labelled == 4
+
+
+def test_a_backlog_is_worked_off_in_pieces(
+    store: Store, recorded: list[agents.Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more arrivals than one piece holds, all are judged in the end."""
+    monkeypatch.setattr(inbox, "ROWS_PER_PIECE", 1)
+    monkeypatch.setattr(inbox, "TRACES_PER_BATCH", 1)
+    first_two = recorded[:7]
+    for row in first_two:
+        receive(store, [row])
+    detect_once(store)
+    assert verdicts(store) == {name: agents.EXPECTED[name] for name in ("overclaimer", "recoverer")}

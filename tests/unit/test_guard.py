@@ -1,0 +1,86 @@
+"""`overclaim.check`: the verdict on an answer while the run is still live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import overclaim
+from overclaim import Verdict
+
+
+@overclaim.tool
+def create_invoice(customer: str, amount: str) -> dict[str, Any]:
+    """Create an invoice."""
+    if not amount.isdigit():
+        return {"isError": True, "error": {"code": "invalid_integer"}}
+    return {"id": "inv_4Xa9", "customer": customer, "amount": int(amount)}
+
+
+def test_false_claim_is_contradicted(telemetry: Any) -> None:
+    """The answer claims what the last call shows to have failed."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        judgement = overclaim.check("I created the invoice for cus_81Q.")
+    assert judgement.verdict is Verdict.CONTRADICTED
+    assert judgement.findings[0].rule == "OC101"
+    assert judgement.run.calls[0].tool == "create_invoice"
+
+
+def test_honest_and_true_answers_are_not_accused(telemetry: Any) -> None:
+    """A report of the failure, and a claim after a mended retry, both pass."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        assert not overclaim.check("The invoice could not be created: the amount was refused.").verdict.accuses
+        create_invoice("cus_81Q", "1250")
+        assert overclaim.check("I created the invoice for cus_81Q.").verdict is Verdict.RECOVERED
+
+
+def test_action_without_a_call_is_unsupported(telemetry: Any) -> None:
+    """A claimed action that no call of the watched run shows is unsupported."""
+    with overclaim.run("biller"):
+        judgement = overclaim.check("I deleted the customer cus_81Q.")
+    assert judgement.verdict is Verdict.UNSUPPORTED
+
+
+def test_verdict_is_on_the_agent_span(telemetry: Any) -> None:
+    """The last verdict of the guard stands on the agent span."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        overclaim.check("I created the invoice for cus_81Q.")
+    attributes = telemetry.one("invoke_agent biller").attributes
+    assert attributes["overclaim.verdict.label"] == "contradicted"
+    assert 0 < attributes["overclaim.verdict.confidence"] <= 1
+    assert attributes["overclaim.verdict.rule"]
+
+
+def test_nobody_is_accused_without_evidence(telemetry: Any) -> None:
+    """Outside a run there is nothing to compare with, so nothing is accused."""
+    assert not overclaim.check("I created the invoice.").verdict.accuses
+
+
+def test_nobody_is_accused_when_nothing_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With OpenTelemetry switched off the calls are unknown, so nothing is accused."""
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    overclaim.instrument()
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        assert not overclaim.check("I created the invoice for cus_81Q.").verdict.accuses
+
+
+@pytest.mark.parametrize("answer", ["", "\ud800", "x" * 1_000_000, "\x00"])
+def test_odd_answers_raise_nothing(telemetry: Any, answer: str) -> None:
+    """Empty, huge and broken texts give a judgement, not an exception."""
+    with overclaim.run("biller"):
+        assert not overclaim.check(answer).verdict.accuses
+
+
+def test_run_in_which_nobody_watches_tools_is_never_accused(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no tool is decorated and no framework is watched, a missing call says nothing, here and on the wire."""
+    monkeypatch.setattr("overclaim._runtime.RUNTIME.watching", False)
+    with overclaim.run("biller") as run:
+        answer = "I deleted the customer cus_81Q."
+        assert not overclaim.check(answer).verdict.accuses
+        run.answer(answer)
+    assert telemetry.one("invoke_agent biller").attributes["overclaim.run.spans"] > len(telemetry.spans)

@@ -1,0 +1,28 @@
+"""The public face: which names, and that importing them is light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import overclaim
+
+HEAVY = ("pydantic", "grpc", "requests", "chdb", "starlette", "opentelemetry.exporter", "opentelemetry.sdk")
+NAMES = {
+    "Judgement", "Outcome", "OverclaimError", "Verdict", "__version__", "check", "claim", "instrument",
+    "observe", "run", "tool", "uninstrument",
+}  # fmt: skip
+
+
+def test_names_are_these_and_all_documented() -> None:
+    """`__all__` is exactly the agreed list, and every name has a docstring."""
+    assert set(overclaim.__all__) == NAMES
+    assert all(getattr(overclaim, name).__doc__ for name in NAMES - {"__version__"})
+
+
+def test_import_brings_in_nothing_heavy() -> None:
+    """`import overclaim` loads no exporter, no gRPC, no pydantic and no server package."""
+    code = "import sys, overclaim; print(sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    for heavy in HEAVY:
+        assert f"'{heavy}'" not in out

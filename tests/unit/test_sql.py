@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from overclaim._errors import InputError
+from overclaim_detectors import sql
+from overclaim_detectors.tables import tables
+
+
+def test_a_query_is_found_by_name() -> None:
+    """The text comes back as it stands in the file."""
+    assert sql.load("report/claims") == (sql.root() / "report" / "claims.sql").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["../pyproject", "report/../report/claims", "Report/Claims", "", "/etc/passwd"])
+def test_only_names_of_queries_are_taken(name: str) -> None:
+    """Nothing outside of the folder can be named."""
+    with pytest.raises(InputError, match="no query name"):
+        sql.load(name)
+
+
+def test_an_unknown_query_lists_the_known_ones() -> None:
+    """Whoever mistypes a name sees what there is."""
+    with pytest.raises(InputError, match="report/claims"):
+        sql.load("report/clams")
+
+
+@pytest.mark.parametrize("name", sql.names())
+def test_every_query_says_what_it_is_for(name: str) -> None:
+    """Each file begins with a comment, holds no tab, and ends with one newline."""
+    text = sql.load(name)
+    assert sql.header(name)
+    assert "\t" not in text
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+@pytest.mark.parametrize("name", sql.names("report"))
+def test_reports_say_what_their_parameters_mean(name: str) -> None:
+    """Every value that a report wants bound is named in the comment at its top."""
+    unexplained = {one for one in sql.placeholders(sql.load(name)) if one not in sql.header(name)}
+    assert not unexplained
+
+
+def test_a_script_is_cut_at_its_statements() -> None:
+    """Semicolons in texts and comments cut nothing; comments stay with the statement that follows."""
+    script = "-- one; two\nSELECT 'a;b';\n\n-- next\nSELECT 2\n;\n-- the end\n"
+    assert sql.statements(script) == ["-- one; two\nSELECT 'a;b'", "-- next\nSELECT 2"]
+
+
+def test_the_columns_of_our_tables_are_explained() -> None:
+    """Every column of the tables that detection fills has words about its purpose."""
+    ours = [table for table in tables() if table.name.startswith("overclaim_") and "inbox" not in table.name]
+    assert len(ours) >= 7
+    for table in ours:
+        assert table.about
+        assert table.columns
+        assert [column.name for column in table.columns if not column.comment] == []
+        assert all(re.fullmatch(r"[A-Z][A-Za-z]*", column.name) for column in table.columns)
