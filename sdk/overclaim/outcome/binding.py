@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from overclaim.outcome.history import ANYTHING, bad
-from overclaim.outcome.lexicon import actions, table, words
+from overclaim.outcome.lexicon import actions, table, verbs, words
 from overclaim.outcome.model import (
     BoundClaim,
     Call,
@@ -71,7 +71,7 @@ def _score(claim: Claim, call: Call) -> float:
         return 0
     named = _names(claim)
     operation = call.operation
-    score = 3.0 * (bool(claim.action) and claim.action == operation.action)
+    score = 3.0 if claim.action and claim.action == operation.action else 2.5 * _named_so(claim, call)
     score += 3 if named & set(operation.targets) else 2 if named & call.mentions else 0
     nouns = len(set(claim.objects) & _nouns(call.tool, operation))
     score += 1 + min(nouns, 3) if nouns else 0
@@ -80,6 +80,16 @@ def _score(claim: Claim, call: Call) -> float:
     # Only to tell apart what fits equally well.
     score += bool(_words(claim.text) & {word for target in operation.targets for word in split_name(target)})
     return score + 0.5 * _near(claim, call) + 0.25 * (operation.effect is Effect.WRITE)
+
+
+def _named_so(claim: Claim, call: Call) -> bool:
+    """Whether a word of the tool's name is a verb of the claimed action: create_refund refunds."""
+    return bool(claim.action) and claim.action in _name_actions(call.tool)
+
+
+@lru_cache(maxsize=1024)
+def _name_actions(tool: str) -> frozenset[str]:
+    return frozenset(verbs()[word].name for word in split_name(tool) if word in verbs())
 
 
 def _names(claim: Claim) -> set[str]:
@@ -161,7 +171,14 @@ def _possible(claim: Claim, call: Call) -> bool:
         return True
     if action.name == "test":
         return operation.action == "test"
-    return _effect_fits(claim, call)
+    if not _effect_fits(claim, call):
+        return False
+    distinct = action.name in words("near", "distinct")
+    return not distinct or operation.action == action.name or _named_so(claim, call) or _same_object(claim, call)
+
+
+def _same_object(claim: Claim, call: Call) -> bool:
+    return bool(set(claim.objects) & _nouns(call.tool, call.operation))
 
 
 def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
@@ -177,7 +194,7 @@ def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
 def _akin(claim: Claim, call: Call) -> bool:
     """Whether a call is of the claimed kind. One of another kind did not do it to something it never mentions."""
     same = call.operation.action in (claim.action, *ANYTHING) or _near(claim, call)
-    return not claim.action or same or bool(set(claim.objects) & _nouns(call.tool, call.operation))
+    return not claim.action or same or _same_object(claim, call)
 
 
 def _mismatch(claim: Claim, chosen: list[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:

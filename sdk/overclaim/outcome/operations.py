@@ -154,10 +154,15 @@ def _named_values(given: Mapping[str, object], depth: int) -> Iterator[tuple[str
         if isinstance(value, Mapping) and depth < 1:
             yield from _named_values(cast("Mapping[str, object]", value), depth + 1)
             continue
-        several = cast("list[object]", value) if isinstance(value, list) else [cast("object", value)]
-        for one in several[:MAX_TARGETS]:
+        for one in _several(value)[:MAX_TARGETS]:
             if found := _identifier(str(key), one):
                 yield str(key), found
+
+
+def _several(value: object) -> list[object]:
+    """The items of a list, also of one written as text; anything else stands for itself."""
+    listed = parse(value) if isinstance(value, str) and value.startswith("[") else value
+    return cast("list[object]", listed) if isinstance(listed, list) else [value]
 
 
 def _identifier(key: str, value: object) -> str:

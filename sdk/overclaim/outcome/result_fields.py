@@ -151,7 +151,8 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
         return [_about_call(rule, Outcome.FAILURE, word, view)]
     if word in words("pending") or word.startswith(tuple(words("pending_prefix"))):
         weak = word in words("pending_weak") and view.rich and not view.answer
-        return [] if weak else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
+        ahead = word in words("next_step") and view.identified
+        return [] if weak or ahead else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
     if word in words("empty"):
         return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
     if word in words("success") and (view.answer or not view.reading):
