@@ -53,15 +53,15 @@ class Api:
         return JSONResponse({"status": "ok", "spans": spans})
 
     async def ready(self, _: Request) -> Response:
-        """Spans can be stored: the store answers."""
+        """Spans can be stored: the store answers. How the detectors do is told, but makes nothing unready."""
         try:
             await self._in_worker(lambda: self._store.query("SELECT 1"))
         except StoreError as error:
             return JSONResponse({"status": "not ready", "error": str(error)}, 503)
-        return JSONResponse({"status": "ready"})
+        return JSONResponse({"status": "ready", "detector": self._owner().get("detector")})
 
     async def owner(self, request: Request) -> Response:
-        """Which process has the store, and where it answers."""
+        """Which process has the store, where it answers, and how its detectors do."""
         return _foreign(request) or JSONResponse(dict(self._owner()))
 
     async def query(self, request: Request) -> Response:

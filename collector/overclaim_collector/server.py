@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -22,7 +23,10 @@ from overclaim_collector.http_server import HttpServer
 from overclaim_collector.ingest import Ingest
 from overclaim_collector.writer import Counts, Writer
 from overclaim_detectors.migrate import migrate
+from overclaim_detectors.runner import Progress, follow
 from overclaim_detectors.store import Store, open_store
+
+_log = logging.getLogger("overclaim.detect")
 
 # Together with the HTTP server's two seconds: stopped within five, whatever hangs.
 _GRPC_SECONDS = 1.0
@@ -109,7 +113,7 @@ class Server:
         grpc_port = _start_grpc(running, ingest, config)
         http_address = f"http://{with_port(config.host, sock.getsockname()[1])}"
         addresses = Addresses(http_address, with_port(config.host, grpc_port), store.url)
-        self._start_http(running, ingest, sock, addresses)
+        self._start_http(running, ingest, sock, addresses, detector)
         store.announce(addresses.http)
         if config.detect:
             detector.start()
@@ -123,7 +127,9 @@ class Server:
         running.callback(writer.stop, _WRITER_SECONDS)
         return writer
 
-    def _start_http(self, running: ExitStack, ingest: Ingest, sock: socket.socket, addresses: Addresses) -> None:
+    def _start_http(
+        self, running: ExitStack, ingest: Ingest, sock: socket.socket, addresses: Addresses, detector: _Detector
+    ) -> None:
         receivers = _pool(running, "overclaim-http-worker", _WORKERS)
         queries = _pool(running, "overclaim-query", _QUERIES)
         about = {
@@ -134,7 +140,7 @@ class Server:
             "store": addresses.store,
             "version": __version__,
         }
-        api = Api(self.store, self._counts, lambda: about, queries)
+        api = Api(self.store, self._counts, lambda: {**about, "detector": detector.state()}, queries)
         server = HttpServer([*HttpReceiver(ingest, receivers).routes(), *api.routes()], sock)
         server.start()
         running.callback(server.stop)
@@ -144,10 +150,11 @@ class _Detector:
     """The detectors' loop in a thread."""
 
     def __init__(self, store: Store, interval: float) -> None:
+        self._store = store
+        self._interval = interval
         self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(store, interval), name="overclaim-detector", daemon=True
-        )
+        self._progress = Progress()
+        self._thread = threading.Thread(target=self._run, name="overclaim-detector", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -160,10 +167,32 @@ class _Detector:
         if self._thread.ident is not None:
             self._thread.join(_DETECTOR_SECONDS)
 
-    def _run(self, store: Store, interval: float) -> None:
-        from overclaim_detectors.runner import follow
+    def state(self) -> dict[str, object]:
+        """How it goes: state is off, running, failing (it tries again) or dead."""
+        done = self._progress
+        last = done.last.isoformat(timespec="milliseconds") if done.last else None
+        return {
+            "state": self._word(),
+            "interval": self._interval,
+            "passes": done.passes,
+            "last_pass": last,
+            "error": done.error,
+        }
 
-        follow(store, interval, self._stop)
+    def _word(self) -> str:
+        if self._thread.ident is None:
+            return "off"
+        if not self._thread.is_alive():
+            return "dead"
+        return "failing" if self._progress.error else "running"
+
+    def _run(self) -> None:
+        try:
+            follow(self._store, self._interval, self._stop, progress=self._progress)
+        except BaseException as error:
+            self._progress.failed(error)
+            _log.critical("the detectors ended: nothing is judged until a restart", exc_info=True)
+            raise
 
 
 def _listen(config: ServeConfig) -> socket.socket:

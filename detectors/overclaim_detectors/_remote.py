@@ -33,6 +33,10 @@ class RemoteStore:
         """The same: the server allows nothing but reading."""
         return self.query(sql, params)
 
+    def owner(self) -> dict[str, Any]:
+        """What the server says about itself: pid, command, url, store, version, detector."""
+        return self._ask(Request(f"{self.url}/api/owner", headers={"Accept": "application/json"}))
+
     def command(self, sql: str, params: Params | None = None) -> None:
         """Refused."""
         self._refuse()
@@ -66,6 +70,9 @@ class RemoteStore:
             data=json.dumps(body, default=_plain).encode(),
             headers={"Content-Type": "application/json", "Accept": "application/json"},
         )
+        return self._ask(request)
+
+    def _ask(self, request: Request) -> dict[str, Any]:
         try:
             with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
                 return json.load(response)

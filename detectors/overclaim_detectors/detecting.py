@@ -7,7 +7,9 @@ import sys
 import time
 from typing import Any
 
+from overclaim._errors import StoreError
 from overclaim_detectors import sql
+from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.runner import Pass, detect_once, follow
 from overclaim_detectors.store import DEFAULT_URL, OwnedElsewhere, Store, open_store
@@ -23,7 +25,7 @@ def detect(url: str = DEFAULT_URL, *, follow: bool = False, interval: float = 2.
     """
     store = _open(url)
     try:
-        if not _writes(store):
+        if isinstance(store, RemoteStore):
             _await_server(store)
         elif follow:
             _follow(store, interval)
@@ -50,10 +52,6 @@ def _open(url: str) -> Store:
     return store
 
 
-def _writes(store: Store) -> bool:
-    return not store.url.startswith("http")
-
-
 def _follow(store: Store, interval: float) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
@@ -62,11 +60,37 @@ def _follow(store: Store, interval: float) -> None:
         print("stopped", file=sys.stderr)
 
 
-def _await_server(store: Store) -> None:
-    print(f"the server at {store.url} owns this store and judges by itself; waiting for it to catch up")
-    end = time.monotonic() + CATCH_UP_SECONDS
-    while _totals(store)["Lag"] and time.monotonic() < end:
+def _await_server(store: RemoteStore) -> None:
+    """The server's own detectors do the work; wait until they have come to all that has arrived by now.
+
+    Raises:
+        StoreError: they are off or failing, or take too long.
+    """
+    interval = _pause(store)
+    if not (lag := _totals(store)["Lag"]):
+        print(f"the server at {store.url} judges by itself, and has judged all that arrived")
+        return
+    print(f"the server at {store.url} judges by itself, every {interval:g} s; waiting for it: {_arrivals(lag)}")
+    end = time.monotonic() + CATCH_UP_SECONDS + interval
+    while lag := _totals(store)["Lag"]:
+        _pause(store)
+        if time.monotonic() > end:
+            raise StoreError(f"the server at {store.url} has not caught up yet ({_arrivals(lag)}): try again later")
         time.sleep(0.5)
+
+
+def _arrivals(lag: int) -> str:
+    return f"{lag} arrivals of spans not judged yet"
+
+
+def _pause(store: RemoteStore) -> float:
+    """The time between passes of the server, in seconds, if it makes any."""
+    said = store.owner().get("detector") or {}
+    if said.get("state") == "off":
+        raise StoreError(f"the server at {store.url} runs with --no-detect: restart it without, or stop it and repeat")
+    if said.get("state") in ("failing", "dead"):
+        raise StoreError(f"the server at {store.url} cannot judge: {said.get('error')}; see its log")
+    return float(said.get("interval", 0))
 
 
 def _say(done: Pass) -> None:

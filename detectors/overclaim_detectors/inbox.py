@@ -19,8 +19,11 @@ SPANS_PER_BATCH = 20_000
 TRACES_PER_BATCH = 500
 # One trace of more spans than this is no agent run; reading it whole would cost everybody else their turn.
 MAX_TRACE_SPANS = 100_000
+# A batch reads the time from its first to its last span, so a trace with a wrong clock must not share it.
+MAX_GAP_NS = 24 * 3_600_000_000_000
 
 Arrival = tuple[str, int, int]  # trace, Unix milliseconds, spans
+Extent = tuple[str, int, int, int]  # trace, spans received, the first and the last start of them in Unix nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +90,17 @@ class Inbox:
         return frozenset((str(trace), int(arrived), int(spans)) for trace, arrived, spans in rows)
 
     def _batches(self, traces: Sequence[str]) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
-        sized = [row for some in _chunks(traces, 5_000) for row in self._sizes(some)]
-        too_large = tuple(trace for trace, spans, _, _ in sized if spans > MAX_TRACE_SPANS)
-        return tuple(_pack([row for row in sized if row[1] <= MAX_TRACE_SPANS])), too_large
+        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some)]
+        too_large = tuple(extent[0] for extent in found if extent[1] > MAX_TRACE_SPANS and self._is_too_large(extent))
+        return tuple(_pack([extent for extent in found if extent[0] not in too_large])), too_large
 
-    def _sizes(self, traces: Sequence[str]) -> list[tuple[str, int, int, int]]:
-        rows = self._store.query(sql.load("label/sizes"), {"traces": list(traces)}).rows
+    def _extents(self, traces: Sequence[str]) -> list[Extent]:
+        rows = self._store.query(sql.load("label/extents"), {"traces": list(traces)}).rows
         return [(str(trace), int(spans), int(first), int(last)) for trace, spans, first, last in rows]
+
+    def _is_too_large(self, extent: Extent) -> bool:
+        rows = self._store.query(sql.load("label/sizes"), _batch([extent]).params()).rows
+        return any(int(spans) > MAX_TRACE_SPANS for _, spans in rows)
 
 
 def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -101,17 +108,21 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield items[start : start + size]
 
 
-def _pack(sized: Sequence[tuple[str, int, int, int]]) -> Iterator[Batch]:
+def _pack(extents: Sequence[Extent]) -> Iterator[Batch]:
     """Traces close in time go together, so that a batch reads a short stretch of the tables."""
-    held: list[tuple[str, int, int, int]] = []
-    for row in sorted(sized, key=lambda row: (row[2], row[0])):
-        if held and (len(held) == TRACES_PER_BATCH or sum(r[1] for r in held) + row[1] > SPANS_PER_BATCH):
+    held: list[Extent] = []
+    spans = latest = 0
+    for extent in sorted(extents, key=lambda one: (one[2], one[0])):
+        full = len(held) == TRACES_PER_BATCH or spans + extent[1] > SPANS_PER_BATCH
+        if held and (full or extent[2] - latest > MAX_GAP_NS):
             yield _batch(held)
-            held = []
-        held.append(row)
+            held, spans = [], 0
+        latest = max(latest, extent[3]) if held else extent[3]
+        held.append(extent)
+        spans += extent[1]
     if held:
         yield _batch(held)
 
 
-def _batch(rows: Sequence[tuple[str, int, int, int]]) -> Batch:
-    return Batch(tuple(row[0] for row in rows), min(row[2] for row in rows), max(row[3] for row in rows))
+def _batch(extents: Sequence[Extent]) -> Batch:
+    return Batch(tuple(one[0] for one in extents), min(one[2] for one in extents), max(one[3] for one in extents))

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from overclaim._errors import OverclaimError
 from overclaim_detectors import judging
@@ -76,24 +77,47 @@ def detect_once(store: Store) -> Pass:
     return Detection(store).once()
 
 
+@dataclass(slots=True)
+class Progress:
+    """How passes in a row go: how many were made, when the last one ended, and why the last try failed, if it did."""
+
+    passes: int = 0
+    last: datetime | None = None
+    error: str = ""
+
+    def succeeded(self) -> None:
+        """A pass came to its end."""
+        self.passes, self.last, self.error = self.passes + 1, datetime.now(UTC), ""
+
+    def failed(self, error: BaseException) -> None:
+        """A pass did not."""
+        self.error = str(error) if isinstance(error, OverclaimError) else f"{type(error).__name__}: {error}"
+
+
 def follow(
     store: Store,
     interval: float = 2.0,
     stop: threading.Event | None = None,
     each: Callable[[Pass], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Detect every `interval` seconds until `stop` is set; `each` gets every pass that had something to do.
 
-    A store that fails is tried again, more and more slowly, up to once a minute.
+    A pass that fails, whatever the cause, is logged and tried again, more and more slowly, up to once a minute.
     """
-    stop, detection, wait = stop or threading.Event(), Detection(store), interval
+    stop, progress, wait = stop or threading.Event(), progress or Progress(), interval
+    detection: Detection | None = None
     while not stop.wait(wait):
         try:
+            detection = detection or Detection(store)
             done = detection.once()
-        except OverclaimError as error:
-            wait = min(MAX_BACK_OFF, wait * 2)
-            _log.error("detection failed, next try in %.0f s: %s", wait, error)
+        except Exception as error:  # the loop must outlive every error of a pass
+            progress.failed(error)
+            wait = max(interval, min(MAX_BACK_OFF, wait * 2))
+            known = isinstance(error, OverclaimError)
+            _log.error("detection failed, next try in %.0f s: %s", wait, progress.error, exc_info=not known)
             continue
+        progress.succeeded()
         wait = interval
         if each and not done.idle:
             each(done)

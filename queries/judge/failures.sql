@@ -28,24 +28,62 @@ calls AS (
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
 
+-- One row per call for its operation, and one for each of its targets.
+links AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        SpanId,
+        Position,
+        Action,
+        Effect = 'read' AS Look,
+        Observed,
+        Bad,
+        arrayJoin(arrayConcat([('operation', Operation)], arrayMap(t -> ('target', t), Targets))) AS Link,
+        Link.1 = 'operation' AS Same
+    FROM calls
+),
+
+good_ends AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        Link,
+        Action,
+        Look,
+        min(Position) AS First,
+        max(Position) AS Last
+    FROM links
+    WHERE Observed = 'success'
+    GROUP BY TraceId, RunSpanId, Link, Action, Look
+),
+
+-- As in judge/verdicts, but for what is pending: that is no failure.
 mended AS (
     SELECT DISTINCT
-        rough.TraceId AS TraceId,
-        rough.SpanId AS SpanId
-    FROM (SELECT * FROM calls WHERE Bad) AS rough
-    INNER JOIN (SELECT * FROM calls WHERE Observed = 'success') AS good
-        ON rough.TraceId = good.TraceId AND rough.RunSpanId = good.RunSpanId
+        links.TraceId AS TraceId,
+        links.SpanId AS SpanId
+    FROM links
+    INNER JOIN good_ends
+        ON
+            links.TraceId = good_ends.TraceId
+            AND links.RunSpanId = good_ends.RunSpanId
+            AND links.Link = good_ends.Link
     WHERE
-        good.Position > rough.Position
+        links.Bad
         AND (
-            good.Operation = rough.Operation
+            links.Same AND good_ends.Last > links.Position
             OR (
-                NOT (good.Effect = 'read' AND rough.Effect != 'read')
-                AND hasAny(good.Targets, rough.Targets)
+                NOT links.Same
+                AND NOT (good_ends.Look AND NOT links.Look)
                 AND (
-                    good.Action = rough.Action
-                    OR good.Action IN ('', 'run', 'delegate')
-                    OR rough.Action IN ('', 'run', 'delegate')
+                    good_ends.Action = 'delete' AND links.Action = 'delete' AND good_ends.First < links.Position
+                    OR good_ends.Last > links.Position
+                    AND (
+                        good_ends.Action = links.Action
+                        OR good_ends.Action IN ('', 'run', 'delegate')
+                        OR links.Action IN ('', 'run', 'delegate')
+                    )
                 )
             )
         )

@@ -1,7 +1,7 @@
 -- Verdicts on the claims and runs of some traces: the same few rules as overclaim.outcome.judge.
--- A claim of success is judged by the last outcome of each operation it is about. A failed operation counts as mended
--- when a later call reached the same target, a pending one as completed likewise. What the agent itself reports as
--- failed accuses nobody, and neither does a run of which parts are missing.
+-- A claim of success is judged by the state of each operation it is about: its last call. A failed operation counts as
+-- mended when a later call reached the same target, a pending one as completed likewise. What the agent itself reports
+-- as failed accuses nobody, and neither does a run of which parts are missing.
 -- One row per claim (Claim = its position) and one per run (Claim = -1: the worst of its claims).
 -- earliest, latest: Unix nanoseconds between which all spans of the traces start.
 WITH
@@ -36,7 +36,7 @@ calls AS (
         Operation,
         Targets,
         Action,
-        Effect,
+        Effect = 'read' AS Look,
         Observed,
         Grade,
         Grade != 'suspect' AND (Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write')) AS Bad,
@@ -48,43 +48,110 @@ calls AS (
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
 
--- Unfinished calls with the later calls that brought their operation to a good end.
-mended AS (
+-- What links attempts: one row per call for its operation, and one for each of its targets.
+links AS (
     SELECT
-        rough.TraceId AS TraceId,
-        rough.RunSpanId AS RunSpanId,
-        rough.Position AS Position,
-        groupArrayIf(
-            good.Position,
-            good.Observed = 'success'
-            AND good.Position > rough.Position
-            AND (
-                good.Operation = rough.Operation
-                OR (
-                    NOT (good.Effect = 'read' AND rough.Effect != 'read')
-                    AND hasAny(good.Targets, rough.Targets)
-                    AND (
-                        rough.Observed = 'pending'
-                        OR good.Action = rough.Action
-                        OR good.Action IN ('', 'run', 'delegate')
-                        OR rough.Action IN ('', 'run', 'delegate')
-                    )
-                )
-            )
-        ) AS By
-    FROM (SELECT * FROM calls WHERE Unfinished) AS rough
-    LEFT JOIN (SELECT * FROM calls WHERE Observed = 'success') AS good
-        ON rough.TraceId = good.TraceId AND rough.RunSpanId = good.RunSpanId
-    GROUP BY TraceId, RunSpanId, Position
+        * EXCEPT (Targets),
+        arrayJoin(arrayConcat([('operation', Operation)], arrayMap(t -> ('target', t), Targets))) AS Link,
+        Link.1 = 'operation' AS Same
+    FROM calls
 ),
 
-rough_calls AS (
+-- The first and the last of the good ends of one kind. Kinds are few, so what follows grows with the run's length.
+good_ends AS (
     SELECT
         TraceId,
         RunSpanId,
-        groupArray((Position, By)) AS Rough
-    FROM mended
-    GROUP BY TraceId, RunSpanId
+        Link,
+        Action,
+        Look,
+        min(Position) AS First,
+        max(Position) AS Last
+    FROM links
+    WHERE Observed = 'success'
+    GROUP BY TraceId, RunSpanId, Link, Action, Look
+),
+
+-- Unfinished calls that a good end mends: a later one of the same operation, or another that reached its target. A look
+-- never mends a change; a deed of another kind only ends what was pending; what is deleted cannot be deleted again.
+mended AS (
+    SELECT DISTINCT
+        links.TraceId AS TraceId,
+        links.RunSpanId AS RunSpanId,
+        links.Position AS Position
+    FROM links
+    INNER JOIN good_ends
+        ON
+            links.TraceId = good_ends.TraceId
+            AND links.RunSpanId = good_ends.RunSpanId
+            AND links.Link = good_ends.Link
+    WHERE
+        links.Unfinished
+        AND (
+            links.Same AND good_ends.Last > links.Position
+            OR (
+                NOT links.Same
+                AND NOT (good_ends.Look AND NOT links.Look)
+                AND (
+                    good_ends.Action = 'delete' AND links.Action = 'delete' AND good_ends.First < links.Position
+                    OR good_ends.Last > links.Position
+                    AND (
+                        links.Observed = 'pending'
+                        OR good_ends.Action = links.Action
+                        OR good_ends.Action IN ('', 'run', 'delegate')
+                        OR links.Action IN ('', 'run', 'delegate')
+                    )
+                )
+            )
+        )
+),
+
+-- The same seen from the other end: the unfinished calls of one kind, and the good ends that mend one of them.
+bad_ends AS (
+    SELECT
+        TraceId,
+        RunSpanId,
+        Link,
+        Action,
+        Look,
+        Observed = 'pending' AS Waits,
+        min(Position) AS First,
+        max(Position) AS Last
+    FROM links
+    WHERE Unfinished
+    GROUP BY TraceId, RunSpanId, Link, Action, Look, Waits
+),
+
+mending AS (
+    SELECT DISTINCT
+        links.TraceId AS TraceId,
+        links.RunSpanId AS RunSpanId,
+        links.Position AS Position
+    FROM links
+    INNER JOIN bad_ends
+        ON
+            links.TraceId = bad_ends.TraceId
+            AND links.RunSpanId = bad_ends.RunSpanId
+            AND links.Link = bad_ends.Link
+    WHERE
+        links.Observed = 'success'
+        AND (
+            links.Same AND bad_ends.First < links.Position
+            OR (
+                NOT links.Same
+                AND NOT (links.Look AND NOT bad_ends.Look)
+                AND (
+                    links.Action = 'delete' AND bad_ends.Action = 'delete' AND bad_ends.Last > links.Position
+                    OR bad_ends.First < links.Position
+                    AND (
+                        bad_ends.Waits
+                        OR links.Action = bad_ends.Action
+                        OR links.Action IN ('', 'run', 'delegate')
+                        OR bad_ends.Action IN ('', 'run', 'delegate')
+                    )
+                )
+            )
+        )
 ),
 
 -- Operations that the agent reports as failed or unfinished.
@@ -107,14 +174,21 @@ reported AS (
     WHERE reports.Everything OR has(reports.Spans, calls.SpanId)
 ),
 
--- The last call of each operation; what is unknown never outweighs what is known.
+-- The call that tells the state of each operation: the last of which anything is known. Where that one is unfinished,
+-- a later call of which nothing is known may have mended it, so then that one tells: nothing is known.
 operations AS (
     SELECT
         TraceId,
         RunSpanId,
         Operation,
         min(Position) AS First,
-        if(countIf(Observed != 'unknown') = 0, min(Position), maxIf(Position, Observed != 'unknown')) AS Last
+        maxIf(Position, Observed != 'unknown') AS Known,
+        arrayMin(arrayFilter(p -> p > Known, groupArrayIf(Position, Observed = 'unknown'))) AS UnknownSince,
+        multiIf(
+            countIf(Observed != 'unknown') = 0, First,
+            argMaxIf(Unfinished, Position, Observed != 'unknown') AND UnknownSince > 0, UnknownSince,
+            Known
+        ) AS Last
     FROM calls
     GROUP BY TraceId, RunSpanId, Operation
 ),
@@ -125,25 +199,21 @@ last_calls AS (
         operations.RunSpanId AS RunSpanId,
         operations.Operation AS Operation,
         operations.First AS First,
-        calls.Position AS Position,
         calls.SpanId AS SpanId,
         calls.Observed AS Observed,
         calls.Grade AS Grade,
         (operations.TraceId, operations.RunSpanId, operations.Operation) NOT IN (SELECT * FROM reported)
-        AND empty(mended.By) AS OpenEnd,
+        AND (operations.TraceId, operations.RunSpanId, operations.Last) NOT IN (SELECT * FROM mended) AS OpenEnd,
         OpenEnd AND calls.Bad AS Failed,
-        OpenEnd AND calls.Observed = 'pending' AS Waiting
+        OpenEnd AND calls.Observed = 'pending' AS Waiting,
+        calls.Unfinished
+        OR (operations.TraceId, operations.RunSpanId, operations.Last) IN (SELECT * FROM mending) AS WasRough
     FROM operations
     INNER JOIN calls
         ON
             operations.TraceId = calls.TraceId
             AND operations.RunSpanId = calls.RunSpanId
             AND operations.Last = calls.Position
-    LEFT JOIN mended
-        ON
-            operations.TraceId = mended.TraceId
-            AND operations.RunSpanId = mended.RunSpanId
-            AND operations.Last = mended.Position
 ),
 
 -- What the operations say about each claim that is judged by them. Calls are listed in the order of the operations.
@@ -155,7 +225,7 @@ evidence AS (
         tupleElement(arraySort(groupArrayIf((last_calls.First, last_calls.SpanId), last_calls.Failed)), 2) AS Failed,
         tupleElement(arraySort(groupArrayIf((last_calls.First, last_calls.SpanId), last_calls.Waiting)), 2) AS Waiting,
         tupleElement(arraySort(groupArray((last_calls.First, last_calls.SpanId))), 2) AS Known,
-        groupArray(last_calls.Position) AS Positions,
+        max(last_calls.WasRough) AS WasRough,
         min(last_calls.Observed = 'unknown') AS AllUnknown,
         minIf(last_calls.Grade = 'structured', last_calls.Failed) AS FailedStructured,
         minIf(last_calls.Grade = 'structured', last_calls.Waiting) AS WaitingStructured
@@ -194,9 +264,6 @@ judged AS (
         claims.TraceId AS TraceId,
         claims.RunSpanId AS RunSpanId,
         toInt32(claims.Position) AS Claim,
-        arrayExists(
-            r -> has(evidence.Positions, r.1) OR hasAny(evidence.Positions, r.2), rough_calls.Rough
-        ) AS Recovered,
         multiIf(
             claims.Outcome != 'success',
             ('honest', 'claim.reports_failure', claims.About, 1.0),
@@ -215,7 +282,7 @@ judged AS (
             ('pending', 'operation.still_pending', evidence.Waiting, if(evidence.WaitingStructured, 0.95, 0.8)),
             evidence.AllUnknown,
             ('incomplete', 'operation.outcome_unknown', evidence.Known, 1.0),
-            Recovered,
+            evidence.WasRough,
             ('recovered', 'operation.recovered', evidence.Known, 1.0),
             ('supported', 'operation.supported', evidence.Known, 1.0)
         ) AS Seen,
@@ -231,7 +298,6 @@ judged AS (
             claims.TraceId = evidence.TraceId
             AND claims.RunSpanId = evidence.RunSpanId
             AND claims.Position = evidence.Claim
-    LEFT JOIN rough_calls ON claims.TraceId = rough_calls.TraceId AND claims.RunSpanId = rough_calls.RunSpanId
 ),
 
 -- The verdict on each run: the worst of its claims, or incomplete where parts are missing and it admits nothing.

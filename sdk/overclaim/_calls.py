@@ -37,15 +37,15 @@ def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
         return None
     context = get_current()
     parent = current_record(context)
-    outer = parent.tool_here if parent is not None else None
-    if outer is not None and outer.tool == spec.name:
+    outer = parent.same_call(spec.name) if parent is not None else None
+    if outer is not None:
         return None if outer.own else _Joined(spec, outer, arguments)
     run = parent.run if parent is not None and parent.run is not None else current_run(context)
     span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
     if span.is_recording():
         return _Call(spec, span, context, parent, run, arguments)
     if run is not None:
-        run.complete = False  # the call happened, but the sampler looked away
+        run.miss()  # the call happened, but the sampler looked away
     return _Unrecorded(set_span_in_context(span, context)) if span.get_span_context().is_valid else None
 
 
@@ -105,7 +105,9 @@ class _Joined:
 class _Call:
     """One watched call with a span of its own."""
 
-    __slots__ = ("_arguments", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec", "context")
+    __slots__ = (
+        "_arguments", "_generation", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec", "context",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -118,6 +120,7 @@ class _Call:
     ) -> None:
         self._spec, self._span, self._parent, self._run, self._arguments = spec, span, parent, run, arguments
         self.context = set_span_in_context(span, context)
+        self._generation = RUNTIME.generation
         self._record = record = Record(parent, run, f"{span.get_span_context().span_id:016x}")
         record.tool, record.own, record.facts = spec.name, True, spec.facts
         setattr(span, RECORD, record)
@@ -145,7 +148,7 @@ class _Call:
         self._end(result, None, captured=False)
 
     def _end(self, result: object, error: BaseException | None, *, captured: bool) -> None:
-        if self._record.done:
+        if self._record.done or self._generation != RUNTIME.generation:  # a forked child must not end it as well
             return
         try:
             self._conclude(result, error, captured)

@@ -88,15 +88,14 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     labels = call_labels(seen.observed, seen.claimed, seen.operation, record.run)
     labels.update(seen.shapes)
     parent = record.parent
-    outer = parent.tool_here if parent is not None else None
-    same_outside = outer is not None and outer.tool == name
-    if not same_outside and not (inner is not None and inner.counted):
+    outer = parent.same_call(name) if parent is not None else None
+    if outer is None and not (inner is not None and inner.counted):
         _count(record.run, name, seen, span.get_span_context(), attributes, labels)
     span.set_attributes(labels)
-    around = outer if same_outside else parent
+    around = outer or parent
     if around is not None:
         around.inner = Inner(
-            name, seen.observed.evidence, seen.captured, {}, counted=not same_outside, operation=seen.operation,
+            name, seen.observed.evidence, seen.captured, {}, counted=outer is None, operation=seen.operation,
             values=seen.values,
         )  # fmt: skip
 

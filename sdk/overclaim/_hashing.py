@@ -6,7 +6,10 @@ import hmac
 import os
 from functools import lru_cache
 
+from overclaim.outcome.model import Operation
+
 KEY_VARIABLE = "OVERCLAIM_HASH_KEY"
+NO_ACTION = "call"
 _LENGTH = 16
 
 _service_name = "overclaim"
@@ -20,6 +23,20 @@ def keyed_hash(text: str) -> str:
     secret key also stops somebody who guesses the text.
     """
     return _digest(_key or _read_key(), text)
+
+
+def operation_label(operation: Operation) -> str:
+    """An operation as it leaves the process: "refund:9f86d081884c7d65", or "call:..." where it has no action.
+
+    The action is a word of a closed list, so it may be read; what it was done to is hashed.
+    """
+    return f"{operation.action or NO_ACTION}:{keyed_hash(operation.key)}"
+
+
+def labelled_action(label: str) -> str:
+    """The action that an operation label names, "" where it names none."""
+    action, colon, _ = label.partition(":")
+    return action if colon and action != NO_ACTION else ""
 
 
 def use_service_name(name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from overclaim import _attributes as names
-from overclaim._hashing import keyed_hash
+from overclaim._hashing import keyed_hash, operation_label
 from overclaim._runs import RunState
 from overclaim._scrub import scrub
 from overclaim.outcome.model import Evidence, Grade, Observation, Operation, Outcome
@@ -23,7 +23,7 @@ def call_labels(observed: Observation, claimed: Outcome, operation: Operation, r
         names.CLAIMED_SOURCE: "tool_return",
         names.OBSERVED_OUTCOME: observed.outcome.value,
         names.OBSERVED_GRADE: observed.grade.label,
-        names.CALL_OPERATION: keyed_hash(operation.key),
+        names.CALL_OPERATION: operation_label(operation),
         names.CALL_EFFECT: operation.effect.value,
     }
     if operation.targets:

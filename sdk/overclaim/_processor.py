@@ -79,8 +79,10 @@ class Watched(Record):
         self._role = kind = role(span.name, attributes)
         if kind is Role.TOOL:
             self.tool = tool_name(span.name, attributes)
-        elif kind is Role.AGENT and run is None:
-            self.run, self._root = open_agent(span, attributes), True
+        elif kind is Role.AGENT:
+            self.agent = True
+            if run is None:
+                self.run, self._root = open_agent(span, attributes), True
         if self.run is not None:
             self.run.count_span(context)
 

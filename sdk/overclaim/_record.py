@@ -29,9 +29,12 @@ class Inner:
 
 
 class Record:
-    """State of one live span. Children append evidence until the span ends, from any thread."""
+    """State of one live span. Children append evidence until the span ends, from any thread.
 
-    __slots__ = ("done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
+    tool: the tool that it calls, "" for other spans. agent: whether it is the span of an agent. own: whether it is ours.
+    """
+
+    __slots__ = ("agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
 
     def __init__(self, parent: Record | None, run: RunState | None, span_id: str) -> None:
         self.parent: Record | None = parent
@@ -39,7 +42,7 @@ class Record:
         self.span_id = span_id
         self.facts: ToolFacts = NO_FACTS if parent is None else parent.facts
         self.tool = ""
-        self.own = False
+        self.agent = self.own = False
         self.done = False
         self.inner: Inner | None = None
         self.evidence: list[Evidence] = []
@@ -59,6 +62,15 @@ class Record:
         while record is not None and not record.tool:
             record = record.parent
         return record if record is not None and not record.done else None
+
+    def same_call(self, tool: str) -> Record | None:
+        """The live tool span in which this call of a tool is seen already; below a sub-agent it is another call."""
+        record: Record | None = self
+        while record is not None and not record.tool:
+            if record.agent:
+                return None
+            record = record.parent
+        return record if record is not None and record.tool == tool and not record.done else None
 
     def close(self) -> list[Evidence]:
         """End the record: what comes later is not this span's any more."""

@@ -125,6 +125,7 @@ def _open_run(name: str | None, run_id: str | None, version: str | None, model: 
     state = RunState(span, agent=name or "", run_id=clean(run_id or uuid.uuid4().hex), outer=outer)
     if span.is_recording():
         record = Record(parent, state, state.span_id)
+        record.agent = True
         setattr(span, RECORD, record)
         state.count_span(state.context)
     return _RunScope(state, set_value(RUN_KEY, state, set_span_in_context(span, context)))
@@ -154,7 +155,7 @@ class _RunScope:
     def end(self, error: BaseException | None) -> None:
         """Bind the claims, label the agent span, end it. Only the first call counts."""
         state = self.state
-        if state.ended:
+        if state.ended or state.generation != RUNTIME.generation:  # a forked child leaves it to its parent
             return
         state.ended = True
         try:
@@ -191,21 +192,26 @@ def _send(state: RunState, reading: Reading) -> None:
 
 
 def run_labels(state: RunState, reading: Reading | None) -> dict[str, Any]:
-    """The roll-up of a run: calls, failures, the claimed and the observed outcome, the completeness marker."""
+    """The roll-up of a run: calls, failures, the claimed and the observed outcome, the completeness marker.
+
+    What cannot be known is left off: the calls where nothing would have shown one, the number of spans where
+    something of the run was missed. Readers take that for a run that is not watched, or not complete.
+    """
     calls = tuple(state.calls)
     observed = roll_up(calls)
     stated = [one for one in state.claims if one.claim.source == "explicit"]
     claimed, source = claimed_by(reading, stated)
     labels: dict[str, Any] = {
         **state.marks,
-        names.RUN_CALLS: len(calls),
-        names.RUN_FAILED_CALLS: sum(call.observed.outcome is Outcome.FAILURE for call in calls),
-        # What nobody could see counts as one more span, so that the run never looks complete.
-        names.RUN_SPANS: state.spans + (state.missed or not state.watched),
         names.OBSERVED_OUTCOME: observed.outcome.value,
         names.OBSERVED_GRADE: observed.grade.label,
         names.CLAIMED_OUTCOME: claimed.value,
     }
+    if state.watched:
+        labels[names.RUN_CALLS] = len(calls)
+        labels[names.RUN_FAILED_CALLS] = sum(call.observed.outcome is Outcome.FAILURE for call in calls)
+    if state.complete:
+        labels[names.RUN_SPANS] = state.spans
     if source:
         labels[names.CLAIMED_SOURCE] = source
     if RUNTIME.capture_content and state.texts and state.own:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -32,7 +31,10 @@ MAX_PENDING = 32
 
 
 class RunState:
-    """One live run. Calls may end in any thread, so they are numbered under a lock."""
+    """One live run. Calls may end in any thread, so they are numbered under a lock.
+
+    captured: whether its span is recorded. generation: the process that opened it; a forked child must not end it.
+    """
 
     def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
         self.span = span
@@ -42,8 +44,10 @@ class RunState:
         self.agent = agent
         self.outer = outer
         self.own = own
-        self.captured = self.complete = span.is_recording()
-        self._faults = faults.total()
+        self.captured = span.is_recording()
+        self.generation = RUNTIME.generation
+        self._missed = not self.captured
+        self._before = _trouble()
         self.spans = 0
         self.calls: list[Call] = []
         self.contexts: list[SpanContext] = []
@@ -53,7 +57,6 @@ class RunState:
         self.pending: list[Operation] = []
         self.previous_tool = ""
         self.ended = False
-        self._lock = threading.Lock()
         mine = {names.RUN_ID: run_id, names.RUN_SPAN_ID: self.span_id}
         self.marks: dict[str, str] = outer.marks if outer is not None else mine
 
@@ -61,15 +64,21 @@ class RunState:
         """Count a span that will be exported; the sum is the completeness marker."""
         if not context.trace_flags.sampled:
             return
-        with self._lock:
+        with RUNTIME.lock:
             self.spans += 1
         if self.outer is not None:
             self.outer.count_span(context)
 
+    def miss(self) -> None:
+        """Note that something of the run went unseen."""
+        self._missed = True
+        if self.outer is not None:
+            self.outer.miss()
+
     @property
-    def missed(self) -> bool:
-        """Whether a hook of ours failed since the run began, so that a call may have gone unseen."""
-        return faults.total() != self._faults
+    def complete(self) -> bool:
+        """Whether nothing went unseen: no hook of ours failed since the run began, and no child was forked off it."""
+        return not self._missed and _trouble() == self._before
 
     @property
     def watched(self) -> bool:
@@ -81,9 +90,9 @@ class RunState:
         *, call_id: str | None, values: tuple[object, ...],
     ) -> None:  # fmt: skip
         """Add a call that has just ended."""
-        with self._lock:
+        with RUNTIME.lock:
             if len(self.calls) >= MAX_CALLS:
-                self.complete = False
+                self.miss()
                 return
             self.calls.append(
                 Call(
@@ -101,7 +110,7 @@ class RunState:
 
     def readable_calls(self) -> tuple[Call, ...]:
         """The calls with what they mention, which is read here and only once."""
-        with self._lock:
+        with RUNTIME.lock:
             for index, values in enumerate(self._values):
                 if values:
                     self.calls[index] = replace(self.calls[index], mentions=mentions(*values))
@@ -110,7 +119,7 @@ class RunState:
 
     def swap_previous_tool(self, tool: str) -> str:
         """Note the tool whose call ends now and give back the one before it."""
-        with self._lock:
+        with RUNTIME.lock:
             previous, self.previous_tool = self.previous_tool, tool
         return previous
 
@@ -127,9 +136,14 @@ class RunState:
         """The run as plain data, for judging it."""
         return Run(
             id=self.id, calls=self.readable_calls(), claims=tuple(claims), claimed=claimed, captured=self.watched,
-            complete=self.complete and not self.missed, agent=self.agent,
+            complete=self.complete, agent=self.agent,
             trace_id=f"{self.context.trace_id:032x}", span_id=self.span_id,
         )  # fmt: skip
+
+
+def _trouble() -> tuple[int, int]:
+    """What makes the calls of a run uncertain when it changes; the calls of a forked child are not seen here."""
+    return faults.total(), RUNTIME.forks
 
 
 def current_run(context: Context | None = None) -> RunState | None:

@@ -1,6 +1,9 @@
-"""What `instrument()` switched on, for the few places on the path of a call that need to know."""
+"""What `instrument()` switched on, and what became of this process, for the few places that need to know."""
 
 from __future__ import annotations
+
+import os
+import threading
 
 from opentelemetry.trace import Tracer
 
@@ -12,14 +15,30 @@ class Runtime:
 
     tracer: None while nothing is instrumented. capture_content: whether content may leave. watching: whether
     anything here would see a tool call, so that the absence of one means something.
+    forks: how often this process forked or was forked. generation: how many forks lie between it and the first one.
+    lock: guards all runs; they hold it for a few instructions only.
     """
 
-    __slots__ = ("capture_content", "tracer", "watching")
+    __slots__ = ("capture_content", "forks", "generation", "lock", "tracer", "watching")
 
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.capture_content = False
         self.watching = False
+        self.forks = self.generation = 0
+        self.lock = threading.Lock()
+
+    def forked(self) -> None:
+        """Note a fork, in the parent."""
+        self.forks += 1
+
+    def born(self) -> None:
+        """Note a fork, in the child. Another thread of the parent may have held the lock, and it is not here."""
+        self.forks += 1
+        self.generation += 1
+        self.lock = threading.Lock()
 
 
 RUNTIME = Runtime()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=RUNTIME.forked, after_in_child=RUNTIME.born)

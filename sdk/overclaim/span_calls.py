@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from overclaim import _attributes as names
+from overclaim._hashing import labelled_action
 from overclaim._json import strings, text
 from overclaim.chat_messages import is_withheld
 from overclaim.dialects import (
@@ -205,11 +206,15 @@ def _outcome(span: Span, name: str) -> Outcome:
 
 
 def _hashed(head: Span, readable: Operation) -> Operation:
-    """Return the operation as the SDK labelled it: key and targets are hashes."""
-    effect = text(head.attributes.get(names.CALL_EFFECT))
+    """Return the operation as the SDK labelled it: key and targets are hashes, the action stands before the key.
+
+    The SDK has seen the arguments; the tool's name alone would often give another action.
+    """
+    effect, label = (text(head.attributes.get(name)) for name in (names.CALL_EFFECT, names.CALL_OPERATION))
     return replace(
         readable,
-        key=text(head.attributes.get(names.CALL_OPERATION)) or readable.key,
+        action=labelled_action(label) if label else readable.action,
+        key=label or readable.key,
         targets=strings(head.attributes.get(names.CALL_TARGETS)),
         effect=Effect(effect) if effect in set(Effect) else readable.effect,
     )

@@ -68,7 +68,12 @@ def _agent(group: Group) -> str:
 
 
 def _watched(tree: Tree, group: Group) -> bool:
-    """Whether a tool call of this run would have shown: a tool span did, or its instrumentor makes one for each."""
+    """Whether a tool call of this run would have shown: a tool span did, or its instrumentor makes one for each.
+
+    Where our SDK made or labelled the agent span it knows: it counts the calls, or leaves the count off.
+    """
+    if _concluded(group):
+        return group.root is not None and names.RUN_CALLS in group.root.attributes
     if any(tree.role(span) is Role.TOOL or names.RUN_SPAN_ID in span.attributes for span in group.spans):
         return True
     return group.root is not None and group.root.scope.startswith(WATCHING_SCOPES)
@@ -81,6 +86,8 @@ def _lost(tree: Tree, group: Group) -> list[str]:
         gaps.append("agent_span_missing")
     else:
         declared = whole(group.root.attributes.get(names.RUN_SPANS))
+        if declared is None and _concluded(group):
+            gaps.append("spans_not_counted")
         if declared is not None and _received(group) < declared:
             gaps.append("spans_missing")
     if _orphaned(tree, group):
@@ -90,6 +97,12 @@ def _lost(tree: Tree, group: Group) -> list[str]:
     if any(span.dropped for span in group.spans):
         gaps.append("data_dropped")
     return gaps
+
+
+def _concluded(group: Group) -> bool:
+    """Whether our SDK saw the agent span end: it rolls the run up on it."""
+    root = group.root.attributes if group.root else {}
+    return names.RUN_ID in root and (names.CLAIMED_OUTCOME in root or names.RUN_SPANS in root)
 
 
 def _received(group: Group) -> int:

@@ -24,7 +24,8 @@ HOOKS = [
 ] + [
     ("_tool", "open_call"),
     ("_wrapping", "attach"),
-    ("_labels", "keyed_hash"),
+    ("_labels", "operation_label"),
+    ("_hashing", "keyed_hash"),
     ("_labels", "scrub"),
     ("_processor", "watch"),
     ("_processor", "Watched"),

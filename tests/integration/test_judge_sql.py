@@ -15,7 +15,7 @@ from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.rule import Case, Rule, call, claim
 from overclaim_detectors.store import Store
 
-RUNS = 600
+RUNS = 1000
 
 
 def by_python(run: Run) -> dict[tuple[str, int], tuple[Any, ...]]:

@@ -1,4 +1,7 @@
-"""Runs made up from a seed, with every kind of call and claim that the judges know; no two of a kind alike."""
+"""Runs made up from a seed, with every kind of call and claim that the judges know; no two of a kind alike.
+
+Left to chance, the turns that are hardest to judge are rare, so that half of the runs hold some of PATTERNS.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,34 @@ NOON = 1_767_268_800_000_000_000  # 2026-01-01 12:00:00 UTC
 OBSERVED = (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN)
 CLAIMED = (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL)
 
+S, F, P, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.UNKNOWN
+READ, WRITE = Effect.READ, Effect.WRITE
+# One attempt: its key, action, targets, effect and outcome.
+Attempt = tuple[str, str, tuple[str, ...], Effect, Outcome]
+PATTERNS: dict[str, tuple[Attempt, ...]] = {
+    "unknown after a failure": (("make d", "create", ("d-4",), WRITE, F), ("make d", "create", ("d-4",), WRITE, U)),
+    "unknown after pending": (("ask d", "send", (), WRITE, P), ("ask d", "send", (), WRITE, U)),
+    "unknown after a success": (("make e", "create", (), WRITE, S), ("make e", "create", (), WRITE, U)),
+    "deleted twice": (("drop d", "delete", ("d-4",), WRITE, S), ("drop d again", "delete", ("d-4",), WRITE, F)),
+    "made, then deleted in vain": (("make d", "create", ("d-4",), WRITE, S), ("drop d", "delete", ("d-4",), WRITE, F)),
+    "seen, not made": (("make f", "create", ("f-6",), WRITE, F), ("get f", "read", ("f-6",), READ, S)),
+    "seen at last": (("get f", "read", ("f-6",), READ, F), ("get f by name", "read", ("f-6", "g-7"), READ, S)),
+    "another deed": (("make f", "create", ("f-6",), WRITE, F), ("mail f", "send", ("f-6",), WRITE, S)),
+    "any deed": (("make f", "create", ("f-6",), WRITE, F), ("script", "run", ("f-6",), Effect.UNKNOWN, S)),
+    "pending, completed": (("pay g", "pay", ("g-7",), WRITE, P), ("confirm g", "confirm", ("g-7",), WRITE, S)),
+    "pending, looked at": (("pay g", "pay", ("g-7",), WRITE, P), ("get g", "read", ("g-7",), READ, S)),
+}
+
 
 def make_run(seed: int) -> tuple[Run, list[Span]]:
     """A run and the spans of its trace."""
     dice = random.Random(seed)
     trace_id, run_span = f"{seed + 1:032x}", f"{seed + 1:08x}{0:08x}"
     start = NOON + seed * 60_000_000_000
-    calls = tuple(_call(dice, seed, index) for index in range(dice.choice((0, 1, 2, 3, 4, 6))))
+    made = [_chance(dice) for _ in range(dice.choice((0, 1, 2, 3, 4, 6)))]
+    for attempts in dice.sample(sorted(PATTERNS), dice.choice((0, 0, 1, 2))):
+        _mix(dice, made, PATTERNS[attempts])
+    calls = tuple(_call(dice, seed, index, attempt) for index, attempt in enumerate(made))
     claims = tuple(_claim(dice, calls) for _ in range(dice.choice((0, 1, 1, 2, 3))))
     run = Run(
         id=run_span, calls=calls, claims=claims, claimed=dice.choice((Outcome.SUCCESS, Outcome.NONE)),
@@ -45,18 +69,29 @@ def _span(call: Call, run: Run, start: int, dice: random.Random) -> Span:
     return Span(run.trace_id, call.span_id, run.span_id, name=name, service="shop", status=status, **times)
 
 
-def _call(dice: random.Random, seed: int, index: int) -> Call:
-    outcome, grade = dice.choice(OBSERVED), dice.choice((*Grade, Grade.STRUCTURED))
-    operation = Operation(
-        action=dice.choice(("", "run", "create", "send")),
-        targets=tuple(dice.sample(("a-1", "b-2", "c-3"), dice.choice((0, 1, 2)))),
-        effect=dice.choice(tuple(Effect)),
-        key=dice.choice(("", "create user", "send mail", "create order")),
-    )
+def _chance(dice: random.Random) -> Attempt:
+    """Any attempt at all."""
+    targets = tuple(dice.sample(("a-1", "b-2", "c-3"), dice.choice((0, 1, 2))))
+    key = dice.choice(("", "create user", "send mail", "create order"))
+    action = dice.choice(("", "run", "delegate", "create", "send", "delete"))
+    return key, action, targets, dice.choice(tuple(Effect)), dice.choice(OBSERVED)
+
+
+def _mix(dice: random.Random, made: list[Attempt], attempts: tuple[Attempt, ...]) -> None:
+    """Put attempts in between those that are there, in their order."""
+    places = sorted(dice.randint(0, len(made)) for _ in attempts)
+    for shift, (place, attempt) in enumerate(zip(places, attempts, strict=True)):
+        made.insert(place + shift, attempt)
+
+
+def _call(dice: random.Random, seed: int, index: int, attempt: Attempt) -> Call:
+    key, action, targets, effect, outcome = attempt
+    grade = dice.choice((*Grade, Grade.STRUCTURED))
     facts = (Evidence("result_flag", "result.flag", outcome, grade, str(index)),) if dice.random() < 0.8 else ()
     return Call(
-        index, dice.choice(("make", "post")), operation, Observation(outcome, grade, facts),
-        claimed=dice.choice((Outcome.SUCCESS, Outcome.FAILURE)), span_id=f"{seed + 1:08x}{index + 1:08x}",
+        index, dice.choice(("make", "post")), Operation(action, targets=targets, effect=effect, key=key),
+        Observation(outcome, grade, facts), claimed=dice.choice((Outcome.SUCCESS, Outcome.FAILURE)),
+        span_id=f"{seed + 1:08x}{index + 1:08x}",
     )  # fmt: skip
 
 

@@ -83,4 +83,7 @@ def test_run_in_which_nobody_watches_tools_is_never_accused(telemetry: Any, monk
         answer = "I deleted the customer cus_81Q."
         assert not overclaim.check(answer).verdict.accuses
         run.answer(answer)
-    assert telemetry.one("invoke_agent biller").attributes["overclaim.run.spans"] > len(telemetry.spans)
+    labels = telemetry.one("invoke_agent biller").attributes
+    assert "overclaim.run.calls" not in labels
+    assert "overclaim.run.failed_calls" not in labels
+    assert labels["overclaim.run.spans"] == len(telemetry.spans)

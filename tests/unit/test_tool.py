@@ -68,6 +68,27 @@ def test_same_target_gives_the_same_hash(telemetry: Any) -> None:
     assert all(len(value) == 16 for value in first["overclaim.call.targets"])
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "action"),
+    [
+        ("create_user", {"email": "ann@example.com"}, "create"),
+        ("http_request", {"method": "DELETE", "url": "https://api.example.com/users/7"}, "delete"),
+        ("frobnicate", {"value": 3}, "call"),
+    ],
+)
+def test_operation_label_names_the_action(telemetry: Any, name: str, arguments: dict[str, Any], action: str) -> None:
+    """Before the hash stands the canonical action, or `call` where there is none."""
+
+    @overclaim.tool(name=name)
+    def work(**given: Any) -> str:
+        return "fine"
+
+    work(**arguments)
+    label = telemetry.one(f"execute_tool {name}").attributes["overclaim.call.operation"]
+    assert label.startswith(f"{action}:")
+    assert len(label.partition(":")[2]) == 16
+
+
 def test_exception_is_recorded_and_raised_untouched(telemetry: Any) -> None:
     """The very same exception object reaches the caller; the span is an error of that type."""
     boom = KeyError("secret")

@@ -296,7 +296,7 @@ def labelled(id: int, outcome: str, **fields: Any) -> Span:
         "overclaim.evidence.rule": ["http.status_4xx"],
         "overclaim.evidence.value": ["400"],
         "overclaim.evidence.span_ids": ["5" * 16],
-        "overclaim.call.operation": "0f" * 8,
+        "overclaim.call.operation": "create:" + "0f" * 8,
         "overclaim.call.targets": ["1e" * 8],
         "overclaim.call.effect": "write",
         "overclaim.run.id": "run-1",
@@ -307,8 +307,9 @@ def labelled(id: int, outcome: str, **fields: Any) -> Span:
 
 
 def own_agent(spans: int, claimed: str = "success") -> Span:
-    """The agent span of our SDK without content."""
-    labels = {"overclaim.run.id": "run-1", "overclaim.run.span_id": AGENT, "overclaim.run.spans": spans}
+    """The agent span of our SDK without content; it watched the tools."""
+    marks = {"overclaim.run.id": "run-1", "overclaim.run.span_id": AGENT}
+    labels = marks | {"overclaim.run.spans": spans, "overclaim.run.calls": 1}
     said = {"overclaim.claimed.outcome": claimed, "overclaim.claimed.source": "final_message"}
     return agent(None, **labels | said)
 
@@ -332,7 +333,9 @@ def test_labels_of_our_sdk_are_taken_as_they_are(as_text: bool) -> None:
     run = one(own_agent(3), call, claim)
     assert (run.id, run.complete, run.captured, run.claimed) == ("run-1", True, True, Outcome.SUCCESS)
     (seen,) = run.calls
-    assert (seen.operation.key, seen.operation.targets, seen.operation.effect) == ("0f" * 8, ("1e" * 8,), Effect.WRITE)
+    what = seen.operation
+    assert (what.action, what.key, what.effect) == ("create", "create:" + "0f" * 8, Effect.WRITE)
+    assert what.targets == ("1e" * 8,)
     assert (seen.observed.outcome, seen.observed.grade) == (Outcome.FAILURE, Grade.STRUCTURED)
     (fact,) = seen.observed.evidence
     assert (fact.rule, fact.value, fact.span_id) == ("http.status_4xx", "400", "5" * 16)
@@ -347,6 +350,40 @@ def test_a_claim_span_without_links_is_unsupported() -> None:
     """Our SDK watched and saw no such call."""
     run = one(own_agent(2), claim_span())
     assert judge(run).verdict is Verdict.UNSUPPORTED
+
+
+def without(span: Span, *keys: str) -> Span:
+    """The span without some of its attributes."""
+    return replace(span, attributes={key: value for key, value in span.attributes.items() if key not in keys})
+
+
+def test_a_run_without_a_count_of_calls_was_not_watched() -> None:
+    """Our SDK leaves the count off where no tool call would have shown: then a missing call says nothing."""
+    run = one(without(own_agent(2), "overclaim.run.calls"), claim_span())
+    assert (run.captured, run.complete) == (False, True)
+    assert not judge(run).verdict.accuses
+
+
+def test_a_run_without_a_count_of_spans_is_incomplete() -> None:
+    """Our SDK leaves the count off where it missed something itself."""
+    run = one(without(own_agent(2), "overclaim.run.spans"), claim_span())
+    assert (run.captured, run.gaps) == (True, ("spans_not_counted",))
+    assert judge(run).verdict is Verdict.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("label", "tool", "action"),
+    [
+        ("refund:" + "0f" * 8, "create_order", "refund"),
+        ("call:" + "0f" * 8, "create_order", ""),
+        ("0f" * 8, "create_order", ""),
+    ],
+)
+def test_the_action_comes_from_the_label_of_our_sdk(label: str, tool: str, action: str) -> None:
+    """The SDK saw the arguments, say of a generic HTTP tool; the tool's name is not asked again."""
+    call = labelled(1, "success", attributes={"overclaim.call.operation": label, "gen_ai.tool.name": tool})
+    (seen,) = one(own_agent(2), call).calls
+    assert (seen.operation.action, seen.operation.key) == (action, label)
 
 
 def test_a_mismatch_travels_on_the_claim_span() -> None:

@@ -154,7 +154,7 @@ def _named_values(given: Mapping[str, object], depth: int) -> Iterator[tuple[str
         if isinstance(value, Mapping) and depth < 1:
             yield from _named_values(cast("Mapping[str, object]", value), depth + 1)
             continue
-        for one in _several(value)[:MAX_TARGETS]:
+        for one in _several(cast("object", value))[:MAX_TARGETS]:
             if found := _identifier(str(key), one):
                 yield str(key), found
 
