@@ -189,10 +189,9 @@ class _Detector:
     def _run(self) -> None:
         try:
             follow(self._store, self._interval, self._stop, progress=self._progress)
-        except BaseException as error:
+        except BaseException as error:  # nobody waits for this thread, so the log must say it
             self._progress.failed(error)
             _log.critical("the detectors ended: nothing is judged until a restart", exc_info=True)
-            raise
 
 
 def _listen(config: ServeConfig) -> socket.socket:

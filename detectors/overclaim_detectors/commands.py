@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from overclaim._errors import InputError
 from overclaim.cli import Command
-from overclaim_detectors.store import DEFAULT_URL, Rows, open_store
+from overclaim_detectors.store import DEFAULT_URL, open_store
 
 _STORE_HELP = (
     "chdb:///path, clickhouse://host:port/database or http://host:port of a running `overclaim serve`"
@@ -26,12 +26,6 @@ def _with_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="table", help="how to print the rows (default: table)")
 
 
-def _print(rows: Rows, form: str) -> None:
-    from overclaim_detectors.formats import write
-
-    write(rows, form)
-
-
 def _configure_report(parser: argparse.ArgumentParser) -> None:
     from overclaim_detectors.report import REPORTS
 
@@ -45,7 +39,8 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from overclaim_detectors.report import Window, hours, moment, run_report, why_empty
+    from overclaim_detectors.formats import write
+    from overclaim_detectors.report import REPORTS, Window, hours, moment, run_report, why_empty
 
     now = datetime.now(UTC)
     window = Window(moment(args.since, now), now, hours(args.window), hours(args.reference), max(1, args.rows))
@@ -53,7 +48,7 @@ def _report(args: argparse.Namespace) -> int:
     try:
         rows = run_report(store, args.kind, window)
         if rows.rows or args.format != "table":
-            _print(rows, args.format)
+            write(rows, args.format, layout=REPORTS[args.kind].layout)
         if not rows.rows:
             print(why_empty(store, args.kind), file=sys.stdout if args.format == "table" else sys.stderr)
     finally:
@@ -71,13 +66,14 @@ def _configure_query(parser: argparse.ArgumentParser) -> None:
 
 
 def _query(args: argparse.Namespace) -> int:
+    from overclaim_detectors.formats import write
     from overclaim_detectors.report import with_tables
 
     text = sys.stdin.read() if args.sql == "-" else args.sql
     params = dict(_param(one) for one in args.param)
     store = open_store(args.store, read_only=True)
     try:
-        _print(with_tables(lambda: store.read(text, params)), args.format)
+        write(with_tables(lambda: store.read(text, params)), args.format)
     finally:
         store.close()
     return 0
@@ -125,20 +121,20 @@ def _detect(args: argparse.Namespace) -> int:
 
 
 REPORT = Command(
-    "What was claimed against what was observed, silent failures, drift, coverage.",
+    "show claims against evidence, silent failures, drift",
     _configure_report,
     _report,
     epilog="The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana.",
 )
 QUERY = Command(
-    "Run one read-only SQL statement on the store, also while the server runs.",
+    "run one read-only SQL statement on the store",
     _configure_query,
     _query,
-    epilog='example: overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"',
+    epilog='Also while the server runs. Example: overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"',
 )
-SCHEMA = Command("The tables of the store and what their columns mean.", _configure_schema, _schema)
+SCHEMA = Command("show the tables of the store and their columns", _configure_schema, _schema)
 DETECT = Command(
-    "Judge the spans that have arrived since the last pass.",
+    "judge the spans that have arrived since the last pass",
     _configure_detect,
     _detect,
     epilog="exit codes: 0 fine, 1 an accusation is open (with --fail), 4 the store cannot be used",

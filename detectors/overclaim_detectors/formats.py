@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from overclaim_detectors.layout import Layout
 from overclaim_detectors.store import Rows
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206
 _FORMULA = re.compile(r"^[\s]*[=+\-@]")
 
 
-def write(rows: Rows, form: str, out: TextIO | None = None) -> None:
-    """Write rows in one of FORMATS."""
+def write(rows: Rows, form: str, out: TextIO | None = None, layout: Layout | None = None) -> None:
+    """Write rows in one of FORMATS; a table has the layout, if one is given."""
     stream = out or sys.stdout
+    if form == "table" and layout:
+        _laid_out(rows, layout, stream)
+        return
     if form == "table" and stream.isatty():
         _on_terminal(rows, stream)
         return
@@ -103,6 +107,21 @@ def _plain_table(rows: Rows) -> str:
     widths = [max(len(line[place]) for line in lines) for place in range(len(rows.columns))]
     padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
     return "".join(f"{line.rstrip()}\n" for line in padded)
+
+
+def _laid_out(rows: Rows, layout: Layout, stream: TextIO) -> None:
+    cells = [dict(zip(rows.columns, map(_cell, row), strict=True)) for row in rows.rows]
+    if not stream.isatty():
+        stream.write("".join(f"{line}\n" for line in layout.lines(cells)))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False)
+    titles, *lines = layout.lines(cells, console.width)
+    console.print(Text(titles, style="bold"), soft_wrap=True)
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
 
 
 def _on_terminal(rows: Rows, stream: TextIO) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from overclaim._errors import InputError, StoreError
 from overclaim_detectors import sql
+from overclaim_detectors.layout import Column, Layout
 from overclaim_detectors.store import QueryError, Rows, Store
 
 UNKNOWN_TABLE = 60
@@ -29,11 +30,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report: its query, and what it says where the query finds nothing although runs were judged."""
+    """One report: its query, how it looks, and what it says where it has no rows although runs were judged."""
 
     query: str
     nothing: str
     params: Callable[[Window], dict[str, object]]
+    layout: Layout
 
 
 def _since(window: Window) -> dict[str, object]:
@@ -49,11 +51,65 @@ def _two_windows(window: Window) -> dict[str, object]:
     }
 
 
+_CLAIMS = Layout(
+    (
+        Column("At", "{At}", fixed=16),
+        Column("Rule", "{Rule}", fixed=5),
+        Column("Agent", "{Agent}"),
+        Column("Claimed", "{Action}", "success"),
+        Column("Observed", "{Observed}", "no call"),
+        Column("Evidence", "{Evidence} {Value}"),
+    ),
+    (
+        "tool {Tool}", "service {Service}", "severity {Severity}", '"{Words}"',
+        "trace {TraceId}", "span {EvidenceSpanId}",
+    ),
+)  # fmt: skip
+_SILENT = Layout(
+    (
+        Column("At", "{At}", fixed=16),
+        Column("Agent", "{Agent}"),
+        Column("Tool", "{Tool}"),
+        Column("Observed", "{Observed}"),
+        Column("Evidence", "{Evidence} {Value}"),
+    ),
+    (
+        "{Rules}", "severity {Severity}", "service {Service}", "tool said {ToolSaid}", "span status {SpanStatus}",
+        "noticed by {Noticed}", "trace {TraceId}", "span {EvidenceSpanId}",
+    ),
+)  # fmt: skip
+_DRIFT = Layout(
+    (
+        Column("Signal", "{Signal}"),
+        Column("Agent", "{Agent}"),
+        Column("Was", "{Was} %"),
+        Column("Now", "{Now} %"),
+        Column("Change", "{Change}"),
+        Column("Reading", "{Reading}"),
+    ),
+    (
+        "service {Service}", "then {BadThen} of {AllThen}", "({WasLow} to {WasHigh} %)",
+        "now {BadNow} of {AllNow}", "({NowLow} to {NowHigh} %)", "change {ChangeLow} to {ChangeHigh} points", "p {P}",
+    ),
+)  # fmt: skip
+_COVERAGE = Layout(
+    (
+        Column("Agent", "{Agent}"),
+        Column("Runs", "{Runs}"),
+        Column("Incomplete", "{Incomplete}"),
+        Column("Not captured", "{NotCaptured}"),
+        Column("No claim", "{ClaimNothing}"),
+        Column("Unreadable", "{Unreadable}"),
+        Column("Calls", "{Calls}"),
+        Column("Unknown", "{UnknownCalls}"),
+    ),
+    ("service {Service}", "calls with structured evidence {StructuredCalls}", "missing: {Gaps}", "last run {LastRun}"),
+)
 REPORTS = {
-    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since),
-    "silent": Report("report/silent", "No call failed without anybody noticing.", _since),
-    "drift": Report("report/drift", "No run falls into either window.", _two_windows),
-    "coverage": Report("report/coverage", "No run falls into this time.", _since),
+    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since, _CLAIMS),
+    "silent": Report("report/silent", "No call failed without anybody noticing.", _since, _SILENT),
+    "drift": Report("report/drift", "No run falls into either window.", _two_windows, _DRIFT),
+    "coverage": Report("report/coverage", "No run falls into this time.", _since, _COVERAGE),
 }
 
 

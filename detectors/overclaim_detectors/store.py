@@ -108,7 +108,7 @@ def open_store(url: str = DEFAULT_URL, *, read_only: bool = False) -> Store:
         StoreError: it cannot be opened; OwnedElsewhere where another process has the embedded store.
         InputError: the URL has no scheme we know.
     """
-    url = _resolved(url)
+    url = resolved(url)
     scheme = urlsplit(url).scheme
     if scheme in ("http", "https"):
         return _remote(url)
@@ -123,12 +123,13 @@ def open_store(url: str = DEFAULT_URL, *, read_only: bool = False) -> Store:
 
 def store_path(url: str) -> Path:
     """The directory of an embedded store's URL; chdb:// alone is OVERCLAIM_STORE or the user's data directory."""
-    parts = urlsplit(_resolved(url))
+    parts = urlsplit(resolved(url))
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(unquote(parts.netloc + parts.path) or f"{base}/overclaim/store").expanduser().resolve()
 
 
-def _resolved(url: str) -> str:
+def resolved(url: str) -> str:
+    """The URL that is meant: the default one stands for the store that OVERCLAIM_STORE names, if it names one."""
     named = os.environ.get(VARIABLE, "")
     if url != DEFAULT_URL or not named:
         return url

@@ -87,12 +87,12 @@ SELECT
     round(100 * High, 2) AS ChangeHigh,
     if(Pooled IN (0, 1), 1, erfc(abs(Score) / sqrt(2))) AS P,
     multiIf(
-        N0 = 0, 'new: nothing to compare with',
+        N0 = 0, 'new',
         N1 = 0, 'no longer seen',
         least(N0, N1) < 20, 'too few to say',
         Low > 0, 'differs: more often',
         High < 0, 'differs: less often',
-        'no sign of a difference'
+        'no difference seen'
     ) AS Reading
 FROM rates
 ORDER BY

@@ -15,7 +15,7 @@ from overclaim._fail_open import fail_open, report
 from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
 from overclaim._mentions import plain_values
 from overclaim._record import RECORD, Inner, Record, current_record
-from overclaim._runs import RunState, current_run
+from overclaim._runs import RunState, current_run, run_of_thread
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import scrub
 from overclaim._shape import shape_hash
@@ -41,6 +41,8 @@ def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
     if outer is not None:
         return None if outer.own else _Joined(spec, outer, arguments)
     run = parent.run if parent is not None and parent.run is not None else current_run(context)
+    if run is None and (run := run_of_thread()) is not None:
+        context = set_span_in_context(run.span, context)
     span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
     if span.is_recording():
         return _Call(spec, span, context, parent, run, arguments)

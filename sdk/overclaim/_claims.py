@@ -11,6 +11,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Link, Span, get_current_span, set_span_in_context
 
 from overclaim import _attributes as names
+from overclaim import _mistakes
 from overclaim._hashing import keyed_hash
 from overclaim._labels import evidence_labels
 from overclaim._runs import RunState
@@ -96,6 +97,21 @@ def quantity_text(quantity: Quantity) -> str:
         return "all"
     count = "" if quantity.count is None else str(quantity.count)
     return count if quantity.total is None else f"{count}/{quantity.total}"
+
+
+def known_action(named: object) -> str | None:
+    """The canonical action for a name or a verb, or None and a warning: an unknown one could never be shown."""
+    from overclaim.outcome.lexicon import actions, verbs
+
+    word = named.strip().lower() if isinstance(named, str) else ""
+    if word in actions():
+        return word
+    if word in verbs():
+        return verbs()[word].name
+    known = sorted(actions())
+    cure = f"the action must be {_mistakes.one_of(known)}{_mistakes.near(named, known)}"
+    _mistakes.warn("overclaim.claim", named, cure)
+    return None
 
 
 def explicit(

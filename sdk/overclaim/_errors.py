@@ -2,6 +2,7 @@
 
 OverclaimError
 ├── InputError        a file or an argument cannot be used as it is          (exit 2)
+│   └── UsageError   an argument given in code is none that is allowed; also a ValueError
 ├── MissingExtra      a command needs packages that are not installed        (exit 3)
 ├── StoreError        the store cannot be opened, read or written            (exit 4)
 └── Overclaimed       the runtime guard found that an answer claims too much (only with on_overclaim="raise")
@@ -18,6 +19,10 @@ class OverclaimError(Exception):
 
 class InputError(OverclaimError):
     """A file or an argument cannot be used as it is."""
+
+
+class UsageError(InputError, ValueError):
+    """An argument given in code, where tools and runs are declared, is none that is allowed."""
 
 
 class MissingExtra(OverclaimError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from overclaim import _attributes as names
-from overclaim import _claims
+from overclaim import _claims, _mistakes
 from overclaim._fail_open import report
 from overclaim._run import live_run
 from overclaim._runs import RunState, claimed_by
@@ -15,12 +15,23 @@ def check(answer: str) -> Judgement:
 
     Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`. Outside a run, or
     where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
+
+    Args:
+        answer: What the agent is about to tell its user. What is no text is never accused, and a WARNING of the
+            logger "overclaim" says so.
     """
     try:
+        if not isinstance(answer, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _mistakes.warn("overclaim.check", answer, "give the text that the agent's user sees")
+            return _unknown("guard.no_text")
         return _check(live_run(), answer)
     except Exception as error:
         report("check", error)
-        return Judgement(Run(id="", captured=False, complete=False), Verdict.INCOMPLETE, "guard.failed")
+        return _unknown("guard.failed")
+
+
+def _unknown(rule: str) -> Judgement:
+    return Judgement(Run(id="", captured=False, complete=False), Verdict.INCOMPLETE, rule)
 
 
 def _check(state: RunState | None, answer: str) -> Judgement:

@@ -32,7 +32,10 @@ def instrument(
     capture_content: bool | None = None,
     http_clients: bool = True,
 ) -> None:
-    """Watch every tool call and agent run of this process. Safe to call twice; never raises.
+    """Watch every tool call and agent run of this process. Safe to call twice.
+
+    Never raises, for it must not stop a program that works: what cannot be used is named, with the cure, in a
+    WARNING of the logger "overclaim".
 
     Args:
         service_name: The service.name, where no tracer provider is set yet; else OTEL_SERVICE_NAME.
@@ -78,8 +81,7 @@ def _instrument(
     if isinstance(provider, _provider.ProcessorHost):
         _add_processor(provider)
     RUNTIME.tracer = provider.get_tracer(SCOPE_NAME, __version__)
-    if http_clients:
-        integrations.switch_on(provider)
+    integrations.switch_on(provider, http_clients=http_clients)
 
 
 def _add_processor(provider: Any) -> None:

@@ -6,6 +6,10 @@ import json
 from typing import cast
 
 
+# `json.loads` with an option makes a decoder each time, which costs more than a short document.
+_LENIENT = json.JSONDecoder(strict=False)
+
+
 def mapping(value: object) -> dict[str, object]:
     """Return `value` where it is an object, else an empty one."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
@@ -26,7 +30,7 @@ def loads(value: object) -> object:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
         return value
     try:
-        return json.loads(value, strict=False)
+        return _LENIENT.decode(value)
     except (ValueError, RecursionError):
         return value
 

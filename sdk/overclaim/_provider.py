@@ -10,12 +10,16 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol, cast, runtime_checkable
+from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
+
+from overclaim import _mistakes
+from overclaim._scrub import scrub
 
 EXIT_SECONDS = 2.0
 _DELAY_MILLIS = 1000
@@ -84,7 +88,7 @@ def _delay() -> float | None:
 
 def _exporters(endpoint: str | None) -> list[SpanExporter]:
     wanted = (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp").split(",")
-    makers: dict[str, Callable[[], SpanExporter]] = {
+    makers: dict[str, Callable[[], SpanExporter | None]] = {
         "otlp": lambda: _otlp(endpoint),
         "console": ConsoleSpanExporter,
     }
@@ -92,10 +96,11 @@ def _exporters(endpoint: str | None) -> list[SpanExporter]:
     for name in names:
         if name not in makers and name != "none":
             _log.warning("overclaim: OTEL_TRACES_EXPORTER=%s is not known here; use otlp, console or none", name)
-    return [makers[name]() for name in names if name in makers]
+    made = (makers[name]() for name in names if name in makers)
+    return [one for one in made if one is not None]
 
 
-def _otlp(endpoint: str | None) -> SpanExporter:
+def _otlp(endpoint: str | None) -> SpanExporter | None:
     protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     if protocol == "grpc":
         try:
@@ -104,9 +109,27 @@ def _otlp(endpoint: str | None) -> SpanExporter:
             _log.warning("overclaim: OTLP over gRPC needs pip install 'overclaim[grpc]'; sending over HTTP instead")
         else:
             return cast("SpanExporter", Grpc(endpoint=endpoint))
+    if endpoint and not is_url(endpoint):
+        cure = f"nothing is sent; give a URL of http or https, such as {_with_scheme(endpoint)}"
+        _mistakes.warn("overclaim.instrument(endpoint=...)", endpoint, cure)
+        return None
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     return OTLPSpanExporter(endpoint=traces_url(endpoint) if endpoint else None)
+
+
+def is_url(endpoint: object) -> bool:
+    """Whether spans can be posted there: "http://localhost:4318", but not "localhost:4318"."""
+    try:
+        parts = urlsplit(endpoint) if isinstance(endpoint, str) else None
+        return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def _with_scheme(endpoint: object) -> str:
+    bare = scrub(endpoint.rpartition("://")[2], 64) if isinstance(endpoint, str) else ""
+    return f"http://{bare or 'localhost:4318'}"
 
 
 def traces_url(endpoint: str) -> str:

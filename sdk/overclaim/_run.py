@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from opentelemetry.context import Context, get_current, set_value
 from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
 
 from overclaim import _attributes as names
-from overclaim import _claims, _content
+from overclaim import _claims, _content, _mistakes
 from overclaim._calls import declare, record_error
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import type_name
 from overclaim._record import RECORD, Record, current_record
-from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up
+from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up, run_of_thread
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import clean, small
 from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
@@ -31,7 +31,7 @@ class AgentRun:
     As a decorator, a text that the function returns (or the texts that it yields) is the agent's answer.
     """
 
-    def __init__(self, name: str | None, run_id: str | None, version: str | None, model: str | None) -> None:
+    def __init__(self, name: object, run_id: object, version: object, model: object) -> None:
         self._name, self._run_id, self._version, self._model = name, run_id, version, model
         self._scope: _RunScope | None = None
         self._token: Any = None
@@ -48,7 +48,9 @@ class AgentRun:
 
     def answer(self, text: str) -> None:
         """Say what the agent tells its user. Its claims are compared with the calls when the run ends."""
-        if self._scope is not None and isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _mistakes.warn("run.answer", text, "give the text that the agent's user sees")
+        elif self._scope is not None:
             self._scope.state.say(text)
 
     def __enter__(self) -> AgentRun:
@@ -92,21 +94,28 @@ class AgentRun:
         return _open_run(self._name, self._run_id, self._version, self._model)
 
 
+@overload
+def run(name: F, /) -> F: ...
+@overload
 def run(
-    name: str | None = None, *, id: str | None = None, version: str | None = None, model: str | None = None
-) -> AgentRun:
-    """One run of an agent, as `with overclaim.run("agent") as run:` or as a decorator.
+    name: str | None = None, *, id: object = None, version: object = None, model: object = None
+) -> AgentRun: ...
+def run(name: Any = None, *, id: object = None, version: object = None, model: object = None) -> Any:
+    """One run of an agent, as `with overclaim.run("agent") as run:` or as a decorator, with or without parentheses.
 
     Args:
         name: The agent's name, by default that of the decorated function.
-        id: Your own id of the run; made up where not given.
+        id: Your own id of the run; made up where not given. What is no text is taken by its `str()`, as are the
+            other arguments.
         version: The agent's version.
         model: The model that the agent uses.
     """
+    if callable(name):
+        return AgentRun(None, id, version, model)(name)
     return AgentRun(name, id, version, model)
 
 
-def _open_run(name: str | None, run_id: str | None, version: str | None, model: str | None) -> _RunScope | None:
+def _open_run(name: object, run_id: object, version: object, model: object) -> _RunScope | None:
     tracer = RUNTIME.tracer
     if tracer is None:
         return None
@@ -119,10 +128,11 @@ def _open_run(name: str | None, run_id: str | None, version: str | None, model: 
         names.GEN_AI_AGENT_VERSION: version,
         names.GEN_AI_REQUEST_MODEL: model,
     }
-    given = {key: clean(value) for key, value in attributes.items() if value is not None}
-    span_name = f"invoke_agent {clean(name)}" if name else "invoke_agent"
-    span = tracer.start_span(span_name, context, attributes=given)
-    state = RunState(span, agent=name or "", run_id=clean(run_id or uuid.uuid4().hex), outer=outer)
+    given = {key: clean(str(value)) for key, value in attributes.items() if value is not None}
+    agent = given.get(names.GEN_AI_AGENT_NAME, "")
+    span = tracer.start_span(f"invoke_agent {agent}".rstrip(), context, attributes=given)
+    id = uuid.uuid4().hex if run_id is None or run_id == "" else clean(str(run_id))
+    state = RunState(span, agent=agent, run_id=id, outer=outer)
     if span.is_recording():
         record = Record(parent, state, state.span_id)
         record.agent = True
@@ -224,7 +234,11 @@ def live_run() -> RunState | None:
     record = current_record()
     if record is not None and record.run is not None and not record.run.ended:
         return record.run
-    return current_run()
+    return current_run() or run_of_thread()
+
+
+_CLAIMED = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL)
+_OBSERVED = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
 
 
 @fail_open
@@ -233,22 +247,27 @@ def claim(
     *,
     outcome: Outcome | str | None = None,
     action: str | None = None,
-    targets: Sequence[str] = (),
+    targets: str | Sequence[str] = (),
     about: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None = None,
 ) -> None:
     """State a claim of the agent yourself, instead of leaving it to be read from the answer.
 
+    Never raises. A claim that makes no sense is not made, and a WARNING of the logger "overclaim" says why.
+
     Args:
         text: The claim in words; it is read where nothing else is given.
         outcome: What is claimed: success (the default), failure or partial.
-        action: The canonical action, such as "create" or "refund".
-        targets: What it was done to: ids, addresses, paths.
+        action: The canonical action, such as "create" or "refund", or a verb for it.
+        targets: What it was done to: ids, addresses, paths; one text is one target.
         about: The tool (name or function), call id or span id of the calls it is about.
     """
+    said = None if outcome is None else _mistakes.outcome(outcome, _CLAIMED, "overclaim.claim")
+    done = None if action is None else _claims.known_action(action)
+    if (outcome is not None and said is None) or (action is not None and done is None):
+        return
     state = live_run()
-    said = Outcome(outcome) if outcome is not None else None
     claims: tuple[BoundClaim, ...] = _claims.explicit(
-        state, text, outcome=said, action=action, targets=targets, about=about
+        state, text, outcome=said, action=done, targets=(targets,) if isinstance(targets, str) else targets, about=about
     )
     if state is None or not state.span.is_recording():
         _claims.send_outside(claims)
@@ -260,10 +279,14 @@ def claim(
 def observe(outcome: Outcome | str, *, rule: str = "declared", value: str = "") -> None:
     """Declare what the tool call around this place came to, where you know better than its result shows.
 
+    Never raises. An outcome that is none changes nothing, and a WARNING of the logger "overclaim" says so.
+
     Args:
         outcome: success, failure, pending or empty.
         rule: Your id of the rule that decided, shown as evidence.
         value: A small value without content, such as "0 rows".
     """
-    named = clean(rule)
-    declare(Evidence("declared", named, Outcome(outcome), Grade.STRUCTURED, small(value), target=named))
+    came_to = _mistakes.outcome(outcome, _OBSERVED, "overclaim.observe")
+    if came_to is not None:
+        named = clean(str(rule))
+        declare(Evidence("declared", named, came_to, Grade.STRUCTURED, small(value), target=named))

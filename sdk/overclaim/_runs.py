@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -28,6 +30,7 @@ RUN_KEY: Final = create_key("overclaim-run")
 MAX_CALLS = 2000
 MAX_TEXTS = 8
 MAX_PENDING = 32
+_THREAD_RUN = "_overclaim_run"
 
 
 class RunState:
@@ -150,6 +153,18 @@ def current_run(context: Context | None = None) -> RunState | None:
     """The run that surrounds this place, by `overclaim.run`."""
     found = get_value(RUN_KEY, context)
     return found if isinstance(found, RunState) and not found.ended else None
+
+
+def remember_run(thread: threading.Thread, run: RunState) -> None:
+    """Note in which run a thread was started."""
+    setattr(thread, _THREAD_RUN, weakref.ref(run))
+
+
+def run_of_thread() -> RunState | None:
+    """The run in which this thread was started, while it is open."""
+    found = getattr(threading.current_thread(), _THREAD_RUN, None)
+    run = found() if found is not None else None
+    return run if run is not None and not run.ended else None
 
 
 def roll_up(calls: Sequence[Call]) -> Observation:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, overload
 
 from overclaim._calls import open_call
+from overclaim._errors import UsageError
 from overclaim._fail_open import report
 from overclaim._runtime import RUNTIME
 from overclaim._tool_spec import ToolSpec
@@ -22,7 +24,7 @@ def tool(
     *,
     name: str | None = None,
     read_only: bool | None = None,
-    expected_status: Iterable[int] = (),
+    expected_status: int | Iterable[int] = (),
     empty_ok: bool = False,
 ) -> Callable[[F], F]: ...
 def tool(
@@ -31,7 +33,7 @@ def tool(
     *,
     name: str | None = None,
     read_only: bool | None = None,
-    expected_status: Iterable[int] = (),
+    expected_status: int | Iterable[int] = (),
     empty_ok: bool = False,
 ) -> Any:
     """Watch a tool: every call becomes a span `execute_tool {name}` with its claimed and observed outcome.
@@ -43,12 +45,18 @@ def tool(
         function: The tool, when used without parentheses.
         name: The tool's name, by default the function's.
         read_only: Whether the tool leaves the world as it is; guessed from its name where not given.
-        expected_status: HTTP statuses that are a fine answer for this tool, such as 404.
+        expected_status: HTTP statuses that are a fine answer for this tool: 404, or (404, 409).
         empty_ok: Whether an empty result is a success.
+
+    Raises:
+        UsageError: Where the tool is declared (never where it is called), if an argument is none of the above.
     """
-    facts = ToolFacts(read_only, frozenset(expected_status), empty_ok)
+    if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"overclaim.tool(name={name!r}): the name must be a text")
+    facts = ToolFacts(_yes_no("read_only", read_only), _statuses(expected_status), bool(_yes_no("empty_ok", empty_ok)))
 
     def decorate(target: Any) -> Any:
+        _check_target(target)
         if isinstance(target, classmethod | staticmethod):
             wrapped = cast("classmethod[Any, Any, Any] | staticmethod[Any, Any]", target)
             return type(wrapped)(decorate(wrapped.__func__))  # pyright: ignore[reportArgumentType]
@@ -56,6 +64,31 @@ def tool(
         return wrap(target, _starter(ToolSpec(target, name, facts)))
 
     return decorate if function is None else decorate(function)
+
+
+def _yes_no(name: str, value: bool | None) -> bool | None:
+    if value is None or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return value
+    raise UsageError(f"overclaim.tool({name}={value!r}): it must be True or False")
+
+
+def _statuses(given: int | Iterable[int]) -> frozenset[int]:
+    wanted: list[object] = [given] if isinstance(given, int | str) else list(given)
+    statuses = frozenset(one for one in wanted if type(one) is int and 100 <= one <= 599)
+    if len(statuses) == len(set(map(repr, wanted))):
+        return statuses
+    cure = "give numbers from 100 to 599, such as expected_status=404 or expected_status=(404, 409)"
+    raise UsageError(f"overclaim.tool(expected_status={given!r}): {cure}")
+
+
+def _check_target(target: object) -> None:
+    if isinstance(target, str):
+        raise UsageError(f"overclaim.tool({target!r}): a name goes in by keyword: @overclaim.tool(name={target!r})")
+    if inspect.isclass(target):
+        cure = "decorate the method that does the work"
+        raise UsageError(f"overclaim.tool cannot watch a class ({target.__name__}): {cure}")
+    if not callable(target) and not isinstance(target, classmethod | staticmethod):
+        raise UsageError(f"overclaim.tool needs a function, but got {type(target).__name__}: decorate the function in it")
 
 
 def _starter(spec: ToolSpec) -> Callable[[Arguments, dict[str, Any]], Scope | None]:

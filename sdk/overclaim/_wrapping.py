@@ -1,19 +1,20 @@
 """Wrap a user's function in a scope without changing what it is.
 
-The wrappers are plain closures, not proxy objects: they pickle by name, deep-copy, and keep the signature and
-the kind of the function (coroutine, generator, async generator).
+The wrappers are plain functions, not proxy objects: they pickle by name, deep-copy, and keep the signature and
+the kind of the function (coroutine, generator, async generator). Wrong arguments raise at the call, as ever.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol
 
 from opentelemetry.context import Context, attach, detach
 
 from overclaim._fail_open import report
+from overclaim._forwarding import forwarding
 
 
 class Scope(Protocol):
@@ -56,10 +57,13 @@ def wrap(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
 
 def enter(scope: Scope) -> Any:
     """Make the scope's context current; gives back the token for `leave`."""
-    if scope.context is None:
-        return None
+    return None if scope.context is None else attached(scope.context)
+
+
+def attached(context: Context) -> Any:
+    """Make a context current; gives back the token for `leave`."""
     try:
-        return attach(scope.context)
+        return attach(context)
     except Exception as error:
         report("enter", error)
         return None
@@ -97,7 +101,9 @@ def _plain(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
 
 
 def _coroutine(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+    template = "async def wrapper({parameters}):\n    return await __run({args}, {kwargs})"
+
+    async def run(args: Arguments, kwargs: dict[str, Any]) -> Any:
         scope = start(args, kwargs)
         if scope is None:
             return await function(*args, **kwargs)
@@ -112,7 +118,7 @@ def _coroutine(function: Callable[..., Any], start: Start) -> Callable[..., Any]
         scope.returned(result)
         return result
 
-    return wrapper
+    return forwarding(function, template, __run=run)
 
 
 class _Nothing:
@@ -161,14 +167,15 @@ class _Items:
 # The context is current only while the body runs, never while the consumer holds the generator: so it cannot
 # leak into the consumer, and a generator that is closed elsewhere has nothing to restore.
 def _generator(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
-    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+    template = "def wrapper({parameters}):\n    return (yield from __run({args}, {kwargs}))"
+
+    def run(args: Arguments, kwargs: dict[str, Any]) -> Generator[Any, Any, Any]:
         scope = start(args, kwargs)
         if scope is None:
-            unwatched: Generator[Any, Any, Any] = function(*args, **kwargs)
-            return (yield from unwatched)
-        return (yield from _drive(scope, function, args, kwargs))
+            return function(*args, **kwargs)
+        return _drive(scope, function, args, kwargs)
 
-    return wrapper
+    return forwarding(function, template, __run=run)
 
 
 def _drive(
@@ -212,35 +219,70 @@ def _close(scope: Scope, generator: Generator[Any, Any, Any]) -> None:
         leave(token)
 
 
-def _async_generator(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
-    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        scope: Scope = start(args, kwargs) or _NOTHING
-        items = _Items()
+# `yield from` does not exist for async generators, so the wrapper itself hands on what is sent and thrown in.
+_ASYNC_GENERATOR = """
+async def wrapper({parameters}):
+    __steps = __open({args}, {kwargs})
+    while await __steps.move():
         try:
-            generator = function(*args, **kwargs)
-            step, value = generator.asend, None
-            while True:
-                token = enter(scope)
-                try:
-                    item = await step(value)
-                finally:
-                    leave(token)
-                items.add(item)
-                try:
-                    value = yield item
-                    step = generator.asend
-                except GeneratorExit:
-                    await generator.aclose()
-                    raise
-                except BaseException as thrown:
-                    step, value = generator.athrow, thrown
-        except StopAsyncIteration:
-            scope.returned(items.result())
+            __steps.send((yield __steps.item))
         except GeneratorExit:
-            scope.abandoned(items.result())
+            await __steps.close()
             raise
-        except BaseException as error:
-            scope.raised(error)
-            raise
+        except BaseException as __error:
+            __steps.throw(__error)
+"""
 
-    return wrapper
+
+def _async_generator(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
+    def steps(args: Arguments, kwargs: dict[str, Any]) -> _Steps:
+        return _Steps(start(args, kwargs) or _NOTHING, function(*args, **kwargs))
+
+    return forwarding(function, _ASYNC_GENERATOR, __open=steps)
+
+
+class _Steps:
+    """An async generator that is driven step by step inside a scope."""
+
+    __slots__ = ("_generator", "_items", "_scope", "_step", "_value", "item")
+
+    def __init__(self, scope: Scope, generator: AsyncGenerator[Any, Any]) -> None:
+        self._scope, self._generator = scope, generator
+        self._items = _Items()
+        self._step: Callable[[Any], Awaitable[Any]] = generator.asend
+        self._value: Any = None
+        self.item: Any = None
+
+    async def move(self) -> bool:
+        """Take the next step; False at the end."""
+        try:
+            token = enter(self._scope)
+            try:
+                self.item = await self._step(self._value)
+            finally:
+                leave(token)
+        except StopAsyncIteration:
+            self._scope.returned(self._items.result())
+            return False
+        except BaseException as error:
+            self._scope.raised(error)
+            raise
+        self._items.add(self.item)
+        return True
+
+    def send(self, value: object) -> None:
+        """Let the next step hand this in."""
+        self._step, self._value = self._generator.asend, value
+
+    def throw(self, error: BaseException) -> None:
+        """Let the next step throw this in."""
+        self._step, self._value = self._generator.athrow, error
+
+    async def close(self) -> None:
+        """Close the generator before its end."""
+        try:
+            await self._generator.aclose()
+        except BaseException as error:
+            self._scope.raised(error)
+            raise
+        self._scope.abandoned(self._items.result())

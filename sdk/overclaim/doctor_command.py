@@ -154,9 +154,13 @@ def hash_key() -> Check:
 
 def endpoint(given: str | None = None) -> Check:
     """Whether the endpoint takes an OTLP request: posts an empty one and reads the reply."""
+    from overclaim._provider import is_url
+
     url = _traces_url(given)
     if _protocol() == "grpc":
         return Check("note", "endpoint", "OTLP over gRPC is set; only OTLP/HTTP is probed")
+    if not is_url(url):
+        return Check("bad", f"endpoint {scrub(url, 100)}", "is no URL", "begin it with http:// or https://")
     try:
         status, body = _post(url)
     except (OSError, ValueError) as error:

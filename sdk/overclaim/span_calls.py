@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from overclaim import _attributes as names
 from overclaim._hashing import labelled_action
@@ -56,7 +57,8 @@ def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
     tools = [span for span in group.spans if tree.role(span) is Role.TOOL]
     for span in sorted(tools, key=lambda span: (span.start_ns, -span.end_ns, span.span_id)):
         # Clocks of two machines differ: a parent that seems to start later has no head yet.
-        outer = next((one for one in tree.above(span) if one.span_id in heads), None)
+        inside = takewhile(lambda one: tree.role(one) is not Role.AGENT, tree.above(span))  # a sub-agent calls anew
+        outer = next((one for one in inside if one.span_id in heads), None)
         head = heads[outer.span_id] if outer and _same(outer, span) else _twin(span, by_id)
         head = heads[span.span_id] = head or span
         members.setdefault(head.span_id, []).append(span)

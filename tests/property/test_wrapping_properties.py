@@ -225,6 +225,73 @@ def test_arguments_arrive_as_given(a: int, b: str, rest: list[int], more: dict[s
     assert overclaim.tool(take)(a, b, *rest, key=a, **more) == take(a, b, *rest, key=a, **more)
 
 
+@pytest.mark.parametrize("function", [plain, coroutine, generator, async_generator])
+@pytest.mark.parametrize("decorate", [overclaim.tool, overclaim.run("agent")], ids=["tool", "run"])
+def test_wrong_arguments_raise_at_the_call(function: Any, decorate: Any) -> None:
+    """Whatever its kind, a function called with wrong arguments raises its own TypeError before anything runs."""
+    wrapped = decorate(function)
+    for args, kwargs in (((), {}), ((1,), {"a": 1, "nonsense": 2}) if function is not plain else ((), {"a": 1})):
+        with pytest.raises(TypeError) as expected:
+            function(*args, **kwargs)
+        with pytest.raises(TypeError) as caught:
+            wrapped(*args, **kwargs)
+        assert str(caught.value) == str(expected.value)
+
+
+def every_kind() -> list[Callable[..., Any]]:
+    """Generator and coroutine functions with all kinds of parameters, which give back what they got."""
+
+    def posonly(a: Any, b: Any = 2, /, c: Any = 3) -> Any:
+        yield (a, b, c)
+
+    def keyword_only(*, a: Any, b: Any = 2) -> Any:
+        yield (a, b)
+
+    def surplus(a: Any, *args: Any, b: Any = 2, **kwargs: Any) -> Any:
+        yield (a, args, b, kwargs)
+
+    def method(self: Any, kwargs: Any = 1, args: Any = 2) -> Any:
+        yield (self, kwargs, args)
+
+    async def later(a: Any, /, *args: Any, b: Any = 2, **kwargs: Any) -> Any:
+        return (a, args, b, kwargs)
+
+    async def stream(a: Any, *args: Any, b: Any = 2, **kwargs: Any) -> Any:
+        yield (a, args, b, kwargs)
+
+    return [posonly, keyword_only, surplus, method, later, stream]
+
+
+def given_to(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of `every_kind` got, or the text of its TypeError."""
+    try:
+        called = function(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    if inspect.isgenerator(called):
+        return list(called)
+    if inspect.iscoroutine(called):
+        return asyncio.run(called)
+
+    async def first() -> Any:
+        return [item async for item in called]
+
+    return asyncio.run(first())
+
+
+NAMES = st.sampled_from(["a", "b", "c", "args", "kwargs", "self", "other"])
+
+
+@RELAXED
+@given(st.sampled_from(every_kind()), st.lists(st.integers(), max_size=4), st.dictionaries(NAMES, st.integers()))
+def test_any_call_arrives_or_is_refused_as_before(
+    function: Callable[..., Any], args: list[int], kwargs: dict[str, int]
+) -> None:
+    """Any arguments reach a generator or a coroutine unchanged, or raise the same TypeError at the call."""
+    wrapped = overclaim.tool(function)
+    assert given_to(wrapped, tuple(args), kwargs) == given_to(function, tuple(args), kwargs)
+
+
 def test_wrong_arguments_raise_as_before() -> None:
     """A call with wrong arguments raises the function's own TypeError."""
     with pytest.raises(TypeError, match="missing 1 required positional argument"):

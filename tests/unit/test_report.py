@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from overclaim._errors import InputError, StoreError
 from overclaim.cli import main
 from overclaim_detectors import judging
 from overclaim_detectors.formats import FORMATS, render, write
+from overclaim_detectors.layout import Column, Layout
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.report import REPORTS, Window, hours, moment, run_report, why_empty, with_tables
 from overclaim_detectors.store import Rows, Store, open_store
@@ -186,3 +188,49 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: object) -> None:
     """Looking at a store that nobody made says so, and leaves nothing behind."""
     with pytest.raises(StoreError, match="overclaim demo"):
         open_store(f"chdb://{tmp_path}/nothing", read_only=True)
+
+
+WIDE = {
+    "At": "2026-01-01 12:00:00", "Agent": "the-agent-that-looks-after-customers-with-questions", "Rule": "OC101",
+    "Tool": "mcp__payments__create_payment_intent", "Value": "", "Trace": "f" * 32,
+}  # fmt: skip
+LAYOUT = Layout(
+    (Column("At", "{At}", fixed=16), Column("Agent", "{Agent}"), Column("Tool", "{Tool}"), Column("Seen", "{Value}", "-")),
+    ("rule {Rule}", "value {Value}", "trace {Trace}"),
+)
+
+
+def test_a_layout_fits_a_terminal() -> None:
+    """No line is wider than the terminal, times are never cut short of minutes, and ids are whole."""
+    lines = LAYOUT.lines([WIDE], 60)
+    assert max(len(line) for line in lines) <= 60
+    assert lines[1].startswith("2026-01-01 12:00  the-agent-that")
+    assert lines[1].endswith("-")
+    assert f"trace {'f' * 32}" in lines[2]
+    assert not any("value" in line for line in lines)
+
+
+def test_a_layout_keeps_everything_for_a_pipe() -> None:
+    """Without a width there are two lines for each row, and nothing is cut."""
+    titles, first, second = LAYOUT.lines([WIDE])
+    assert titles.split() == ["At", "Agent", "Tool", "Seen"]
+    assert WIDE["Agent"] in first
+    assert WIDE["Tool"] in first
+    assert second == f"    rule OC101  trace {'f' * 32}"
+
+
+@pytest.mark.parametrize("width", [1, 10, 40])
+def test_a_narrow_terminal_breaks_nothing(width: int) -> None:
+    """Where nothing fits there is still a line for each row."""
+    assert len(LAYOUT.lines([WIDE], width)) >= 3
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_every_report_fits_eighty_columns(judged: Store, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal of 80 columns no report folds, and its layout names only columns that its query returns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    out = Terminal()
+    write(run_report(judged, kind, WINDOW), "table", out, REPORTS[kind].layout)
+    lines = re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines()
+    assert len(lines) > 2
+    assert [line for line in lines if len(line) > 80] == []

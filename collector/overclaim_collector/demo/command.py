@@ -65,7 +65,7 @@ def _show(store: Store, stories: Sequence[Story], seconds: float, kept: str | No
 
     from overclaim_collector.demo import screen
     from overclaim_detectors.formats import write
-    from overclaim_detectors.report import Window, run_report
+    from overclaim_detectors.report import REPORTS, Window, run_report
 
     console = Console(highlight=False)
     title = f"{len(stories)} agents at work on a payments API, traced over OTLP into ClickHouse ({seconds:.0f} s)"
@@ -73,7 +73,8 @@ def _show(store: Store, stories: Sequence[Story], seconds: float, kept: str | No
     screen.runs(console, stories)
     screen.lines(console, Text("$ overclaim report claims", style="bold"))
     now = datetime.now(UTC)
-    write(run_report(store, "claims", Window(now - timedelta(days=7), now)), "table")
+    rows = run_report(store, "claims", Window(now - timedelta(days=7), now))
+    write(rows, "table", layout=REPORTS["claims"].layout)
     screen.closing(console, stories, kept)
 
 

@@ -16,7 +16,7 @@ from overclaim_collector.demo.story import Call, Fact, Story
 GOOD = {"success", "empty"}
 NEXT = (
     ("overclaim serve", "a collector for your own agents"),
-    ('overclaim.instrument(endpoint="http://127.0.0.1:4318")', "the one line in your agent"),
+    ("overclaim.instrument()", "the one line in your agent"),
     ("overclaim report claims", "what they claimed, and what the evidence says"),
 )
 
@@ -41,7 +41,9 @@ def closing(console: Console, stories: Sequence[Story], kept: str | None) -> Non
     look = (f'overclaim query --store {store} "SHOW TABLES"', "look into the store of this demo")
     steps = (look, *NEXT) if kept else NEXT
     width = max(len(step) for step, _ in steps)
-    lines(console, *(Text.assemble(f"  {step:<{width}}  ", (why, "dim")) for step, why in steps))
+    fits = not console.is_terminal or width + max(len(why) for _, why in steps) + 4 <= console.width
+    for step, why in steps:
+        lines(console, Text.assemble(f"  {step:<{width}}" if fits else f"  {step}\n    ", "  ", (why, "dim")))
 
 
 def lines(console: Console, *texts: Text) -> None:

@@ -3,6 +3,7 @@
 An integration is a module with `NAME`, `probe() -> str` (why it cannot be used, "" where it can), `on(provider)`
 and `off()`. They are listed here one by one.
 
+    threads.py        what is current goes along into threads and executors
     http_clients.py   the official OpenTelemetry instrumentors of requests, httpx and urllib3
 """
 
@@ -29,16 +30,17 @@ class Integration:
 _switched_on: list[Integration] = []
 
 
-def known() -> tuple[Integration, ...]:
+def known(*, http_clients: bool = True) -> tuple[Integration, ...]:
     """All integrations, in the order in which they are switched on."""
-    from overclaim.integrations import http_clients
+    from overclaim.integrations import http_clients as clients
+    from overclaim.integrations import threads
 
-    return http_clients.INTEGRATIONS
+    return (threads.INTEGRATION, *(clients.INTEGRATIONS if http_clients else ()))
 
 
-def switch_on(provider: TracerProvider) -> None:
-    """Switch on what is installed and not on yet."""
-    for integration in known():
+def switch_on(provider: TracerProvider, *, http_clients: bool = True) -> None:
+    """Switch on what is installed and not on yet, the instrumentors of HTTP clients only where wanted."""
+    for integration in known(http_clients=http_clients):
         try:
             if integration not in _switched_on and not integration.probe():
                 integration.on(provider)

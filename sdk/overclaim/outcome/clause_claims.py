@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from overclaim.outcome.clauses import FILLER
+from overclaim.outcome.clauses import is_name
 from overclaim.outcome.language import Language
 from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
@@ -38,7 +38,7 @@ class Said:
     """One claim with what the roll-up needs to know.
 
     soft: how things stand, weaker than a deed that failed. retried: told of an attempt that was repeated.
-    incident: something went wrong on the way. asked: said in a text that asks how to go on.
+    incident: something went wrong on the way. asked: said in a text that asks how to go on. open: an unticked box.
     """
 
     claim: Claim
@@ -46,6 +46,7 @@ class Said:
     retried: bool = False
     incident: bool = False
     asked: bool = False
+    open: bool = False
 
 
 def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
@@ -55,6 +56,38 @@ def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> l
         events = [event for event in events if not event.soft]
     cuts = [*(_cut(state, events, at) for at in range(len(events))), len(state.words)]
     return [_said(state, event, cuts[at], cuts[at + 1], starts, turn) for at, event in enumerate(events)]
+
+
+def ticked(found: list[Said], state: Scan, turn: int, *, proposal: bool) -> list[Said]:
+    """The claims of a ticked item: the tick says how the deed went, also where the item only names it ("❌ Tests").
+
+    An open box is a deed not done yet; where nothing is ticked off, the list is a plan and its reader drops it.
+    """
+    mark = state.sentence.mark
+    if not found and not proposal and _names_deed(state):
+        text = state.sentence.text.strip()[:_TEXT]
+        done = mark == "done"
+        found = [Said(Claim(_TICKS[mark], "" if done else _first_action(state), targets=_targets(text), text=text, turn=turn))]
+    elif mark != "done":
+        for one in found:
+            one.claim = replace(one.claim, outcome=_TICKS[mark])
+    return [replace(one, open=mark == "open") for one in found]
+
+
+_TICKS = {"done": Outcome.SUCCESS, "failed": Outcome.FAILURE, "open": Outcome.PARTIAL}
+
+
+def _names_deed(state: Scan) -> bool:
+    lang, words = state.lang, state.words
+    if state.describes or state.hedged or state.modal >= 0 or any(state.has("nobody", word) for word in words):
+        return False
+    return any(word in lang.verbs or word in lang.nouns or singular(word) in lang.nouns for word in words)
+
+
+def _first_action(state: Scan) -> str:
+    lang = state.lang
+    named = (lang.nouns.get(word) or lang.nouns.get(singular(word)) for word in state.words)
+    return next((action for action in named if action), "")
 
 
 def plain_answer(value: str, turn: int, *, artifact: bool = False) -> Claim:
@@ -77,7 +110,8 @@ def _merged(state: Scan) -> list[Event]:
     for event in state.events:
         last = kept[-1] if kept and kept[-1].start == event.start else None
         if last and last.outcome is event.outcome and not _apart(state, last, event):
-            kept[-1] = event if event.action and not last.action else last
+            later = event.action and (not last.action or state.lang.verb_last)
+            kept[-1] = event if later else last
         elif last and (last.outcome, event.outcome) == (Outcome.SUCCESS, Outcome.PARTIAL):
             last.outcome = Outcome.PARTIAL
         elif last and (last.outcome, event.outcome) == (Outcome.PARTIAL, Outcome.FAILURE):
@@ -169,7 +203,7 @@ def _objects(words: list[str], start: int, event: Event, lang: Language) -> tupl
 
 
 def _may_be_noun(word: str, lang: Language) -> bool:
-    if len(word) < 3 or not word.isalpha() or word.startswith(FILLER * 2) or word.endswith("ly"):
+    if len(word) < 3 or not word.isalpha() or is_name(word) or word.endswith("ly"):
         return False
     known = lang.verbs.get(word)
     if known is not None and known.done and not known.bare:

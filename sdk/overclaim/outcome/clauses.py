@@ -13,6 +13,7 @@ from itertools import islice
 
 MAX_SENTENCES = 400
 FILLER = "q"
+_NAME_START = FILLER * 2
 _QUOTED = re.compile(
     r"`[^`\n]{1,200}`"
     r'|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“”\n]{1,300}[“”]|「[^」\n]{1,300}」|『[^』\n]{1,300}』'
@@ -23,25 +24,37 @@ _NAME = re.compile(r"(?<![!-~])[!-~]*(?:[@/\\_]|\w\.[A-Za-z])[!-~]*", re.A)
 _EDGES = ".,;:!?()[]{}\"'"
 _WRAPPED = re.compile(r"(?<![.!?:;|\n])\n(?=[a-z])")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*]*(?=\s|$)|[。！？।]+|\n+")
-_BULLET = re.compile(r"\s*(?:[-*•+–✅✔☑✓]|\(?\d{1,3}[.)]|[a-z]\))\s+")
+_BULLET = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z]\))\s+")
+_MARK = re.compile(r"\s*(?:([✅✔☑✓🟢]|\[[xX]\])|([❌✘✗✖✕🔴]|\[-\])|([☐⬜]|\[ \]))\ufe0f?(?:\s+|$)")
+_END_MARK = re.compile(r"(?:([✅✔☑✓🟢])|([❌✘✗✖✕🔴])|([☐⬜]))\ufe0f?$")
+_MARKS = ("done", "failed", "open")
 _LAST_WORD = re.compile(r"[\w.]+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence: the text, the text as rules read it (masked), and what its marks say."""
+    """A sentence: the text, the text as rules read it (masked), and what its marks say.
+
+    mark: the tick box before an item of a list: done, failed, open, or "".
+    """
 
     text: str
     masked: str
     question: bool = False
     bullet: bool = False
     opens_list: bool = False
+    mark: str = ""
 
 
 def prepare(text: str) -> tuple[str, str]:
     """The text with wrapped lines joined, and the same with quotations, code and names as filler of the same length."""
     text = _WRAPPED.sub(" ", text)
     return text, _NAME.sub(_fill_name, _QUOTED.sub(lambda match: FILLER * len(match.group()), text))
+
+
+def is_name(word: str) -> bool:
+    """Whether a word of a masked text stands for a quotation, a piece of code or a name."""
+    return word.startswith(_NAME_START)
 
 
 def _fill_name(match: re.Match[str]) -> str:
@@ -93,7 +106,10 @@ def _sentence(text: str, masked: str) -> Sentence | None:
         return None
     bullet = _BULLET.match(masked)
     skip = bullet.end() if bullet else 0
+    ticked = None if masked.isascii() and "[" not in masked else _MARK.match(masked, skip)
+    skip = ticked.end() if ticked else skip
+    ticked = ticked or (None if masked.isascii() else _END_MARK.search(stripped))
+    mark = _MARKS[(ticked.lastindex or 1) - 1] if ticked else ""
     tail = stripped.rstrip("\"'”’»)]*_ ")
-    return Sentence(
-        text[skip:].strip("\n"), masked[skip:], tail.endswith(("?", "？")), bool(bullet), tail.endswith((":", "："))
-    )
+    asks, opens = tail.endswith(("?", "？")), tail.endswith((":", "："))
+    return Sentence(text[skip:].strip("\n"), masked[skip:], asks, bool(bullet or ticked), opens, mark)

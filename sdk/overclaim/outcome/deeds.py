@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from overclaim.outcome.clauses import FILLER
+from dataclasses import replace
+
+from overclaim.outcome.clauses import is_name
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
@@ -14,15 +16,19 @@ from overclaim.outcome.scan import (
     Chain,
     Event,
     Scan,
+    ahead,
     chain_before,
     clause_start,
     failed,
     hypothetical,
     is_adverb,
+    is_modal,
     next_base,
     nobody,
 )
+from overclaim.outcome.statives import is_kind, simple_present, stands
 
+_SILENT = ("future", "other", "rule", "state")
 _LABEL = 4  # words, colon included, of a heading such as "Updated plan:"
 _HEADLINE = 5  # words before the verb of a headline
 
@@ -32,8 +38,12 @@ def denial(state: Scan, at: int) -> int:
     before = state.words[at - 1] if at else ""
     chain = chain_before(state, at)
     verb = next_base(state, at + 1)
+    if state.has("ability", before) and is_kind(state, chain):
+        state.mode, state.describes = "rule", True
+        return _after_verb(state, at, verb)
     if state.has("ability", before):
-        soft = state.has("you", chain.subject) or verb is None
+        tried = before == "could" and (state.has("self", chain.subject) or state.stop(chain.first - 1))
+        soft = state.has("you", chain.subject) or (verb is None and not tried)
         state.add(failed(state, at, verb, soft=soft))
         return _after_verb(state, at, verb)
     if before in state.lang.sets.get("link", ()) and verb is not None and verb.action != "":
@@ -58,21 +68,33 @@ def deed(state: Scan, at: int) -> None:
     verb = _done_form(state, word)
     if verb is None:
         return
+    verb = _with_particle(state, at, verb)
     chain = chain_before(state, at)
     mode = _mode(state, at, verb, chain)
     if mode:
         state.mode = mode
     outcome = _OUTCOMES.get(mode)
     if outcome is None or _of_others(state, at, mode):
-        state.describes = state.describes or outcome is not None or mode == "other"
+        state.describes = state.describes or outcome is not None or mode in ("other", "rule")
+        state.stated = state.stated or mode == "state"
         return
     if mode == "refused" and state.words[at + 1 : at + 2] == ["to"]:
         verb = next_base(state, at + 2) or verb
-    verb = _with_particle(state, at, verb)
+    looked = verb.action in ("search", "read")
+    if looked and _found_nothing(state, at):
+        outcome, mode = Outcome.FAILURE, "negative"
+    if mode == "result":
+        verb, mode = replace(verb, action=""), "state"
     soft = mode == "negative" and (
-        _waiting(state, at, chain) or (nobody(state, chain) != "" and verb.action in ("search", "read"))
+        _waiting(state, at, chain) or (looked and (nobody(state, chain) != "" or _found_nothing(state, at)))
     )
     state.add(Event(at, clause_start(state, at), outcome, verb.base, verb.action, soft=soft, mode=mode))
+
+
+def _found_nothing(state: Scan, at: int) -> bool:
+    """As in "found no matching trials"; to have found no errors is another thing."""
+    after = state.words[at + 1 : at + 6]
+    return bool(after) and state.has("nobody", after[0]) and not any(state.has("trouble", word) for word in after)
 
 
 def _waiting(state: Scan, at: int, chain: Chain) -> bool:
@@ -85,6 +107,7 @@ _OUTCOMES = {
     "passive": Outcome.SUCCESS,
     "terse": Outcome.SUCCESS,
     "headline": Outcome.SUCCESS,
+    "result": Outcome.SUCCESS,
     "negative": Outcome.FAILURE,
     "refused": Outcome.FAILURE,
     "progress": Outcome.PARTIAL,
@@ -97,7 +120,7 @@ def _done_form(state: Scan, word: str) -> Verb | None:
         return verb if verb.done else None
     if state.has("refused", word):
         return Verb(word, "", done=True)
-    if len(word) > 4 and word.endswith("ed") and word[0] != FILLER and not state.has("not_past", word):
+    if len(word) > 4 and word.endswith("ed") and not is_name(word) and not state.has("not_past", word):
         return Verb(word, "", done=True)
     return None
 
@@ -116,7 +139,7 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     if subject == "trouble":
         return ""
     if any(state.has("negation", word) for word in chain.words) or subject == "deed":
-        return "negative" if any(state.has("be", word) or state.has("have", word) for word in chain.words) else ""
+        return _negative(state, at, verb, chain)
     if hypothetical(state, chain):
         return "future"
     if chain.words & state.lang.sets["seems"]:
@@ -134,6 +157,15 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     return _bare(state, at, verb, chain)
 
 
+def _negative(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
+    """A denied deed, as in "was not sent" or in the headline "Email not sent"; "orders are not sent abroad" is a rule."""
+    if simple_present(state, chain) and is_kind(state, chain):
+        return "rule"
+    if any(state.has("be", word) or state.has("have", word) for word in chain.words):
+        return "negative"
+    return "negative" if _is_headline(state, at, verb, chain) else ""
+
+
 def _passive(state: Scan, at: int, chain: Chain) -> str:
     if state.has("refused", state.words[at]):
         return "refused"
@@ -142,23 +174,21 @@ def _passive(state: Scan, at: int, chain: Chain) -> str:
     be = state.lang.sets["present"] | state.lang.sets["past_be"] | {"been", "be"}
     if (
         not chain.words & be
-        or _describes(state, chain)
+        or _takes_up(state, at, chain)
         or _stands(state, at, chain)
         or ("already" in chain.words and not chain.words & state.lang.sets["have"])
     ):
         return "other"
-    if state.has("told_state", state.words[at]) and not chain.words & state.lang.sets["have"]:
+    if chain.words & state.lang.sets["past_be"] and state.has("told_state", state.words[at]):
         return "other"
-    return "passive"
+    return stands(state, at, chain) or "passive"
 
 
-def _describes(state: Scan, chain: Chain) -> bool:
-    """As in "which was used before", or in "the following files are shared:"."""
-    if state.has("describing", chain.subject):
-        return bool(chain.words & state.lang.sets["past_be"])
-    subject = state.words[clause_start(state, chain.first) : chain.first]
-    listed = state.sentence.opens_list and any(state.has("listing", word) for word in subject)
-    return listed and not chain.words & state.lang.sets["have"] and bool(chain.words & state.lang.sets["present"])
+def _takes_up(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "which was used before": taken up only to describe; after "will" and its like that is all it can be."""
+    if not state.has("describing", chain.subject):
+        return False
+    return bool(chain.words & state.lang.sets["past_be"]) or ahead(state, at)
 
 
 def _mentions_past(state: Scan, at: int) -> bool:
@@ -196,14 +226,16 @@ def _bare(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     """A past form without auxiliary: "I sent", "Fixed the bug", "failed to"; else mostly an adjective."""
     word = state.words[at]
     own = state.has("self", chain.subject)
+    if not own and ahead(state, at):
+        return "future"
     if state.has("refused", word) and not (own and verb.action):
         return "refused" if _finite(state, at, chain) else ""
     if own:
         return "self"
     if chain.subject in PUNCTUATION or state.has("join", chain.subject):
-        return _joined(state, at, chain)
+        return _joined(state, at, verb)
     if chain.subject == "" and not verb.bare and not state.has("not_past", word):
-        return "" if _is_label(state, at) else "terse"
+        return "" if _is_label(state, at) or _is_adjective(state, at, verb) else "terse"
     return "headline" if _is_headline(state, at, verb, chain) else ""
 
 
@@ -214,6 +246,24 @@ def _is_label(state: Scan, at: int) -> bool:
     return ":" in state.words[at + 2 : at + 6]
 
 
+def _is_adjective(state: Scan, at: int, verb: Verb) -> bool:
+    """As in "Cancelled flights are refunded", where the sentence has its verb later; "Verified logins are logged" not."""
+    if state.stop(at + 1) or state.has("articles", state.words[at + 1]) or verb.action in ("verify", "test"):
+        return False
+    return _verb_follows(state, at)
+
+
+def _verb_follows(state: Scan, at: int) -> bool:
+    """Whether the finite verb of the clause is still to come: "Items bought on sale are ..."."""
+    for i in range(at + 1, len(state.words)):
+        word = state.words[i]
+        if state.stop(i) or state.has("join", word) or state.has("relative", word):
+            return False
+        if state.has("present", word) or state.has("past_be", word) or is_modal(state, i):
+            return True
+    return False
+
+
 def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
     """As in "Invoice sent", "Meeting rescheduled to Friday": a short line without article or auxiliary."""
     start = clause_start(state, at)
@@ -222,9 +272,17 @@ def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
         return False
     if not verb.action or verb.bare or not 0 < len(before) <= _HEADLINE or state.has("not_past", state.words[at]):
         return False
-    if not _intransitive(state, at) or state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
+    if not (_intransitive(state, at) or _paired(state, at)) or state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
         return False
-    return not any(_has_verb(state, word) for word in before)
+    return not (_verb_follows(state, at) or any(_has_verb(state, word) for word in before))
+
+
+def _paired(state: Scan, at: int) -> bool:
+    """As in "Playlist created and shared with Jo"; "Ann checked and signed it" has an object."""
+    after = state.words[at + 1 : at + 3]
+    if len(after) < 2 or not state.has("join", after[0]):
+        return False
+    return _done_form(state, after[1]) is not None and _intransitive(state, at + 2)
 
 
 def _has_verb(state: Scan, word: str) -> bool:
@@ -241,10 +299,11 @@ def _finite(state: Scan, at: int, chain: Chain) -> bool:
     return ends and not state.has("determiners", chain.subject)
 
 
-def _joined(state: Scan, at: int, chain: Chain) -> str:
-    """As in "... and closed it" goes on as the verb before it, unless another subject came in between."""
-    del chain, at
-    return state.mode if state.mode in _OUTCOMES or state.mode in ("future", "other") else ""
+def _joined(state: Scan, at: int, verb: Verb) -> str:
+    """As in "... and closed it" goes on as the verb before it; "how to install and run it" is an infinitive."""
+    if verb.bare and "to" in state.words[clause_start(state, at) : at]:
+        return ""
+    return state.mode if state.mode in _OUTCOMES or state.mode in _SILENT else ""
 
 
 def _of_others(state: Scan, at: int, mode: str) -> bool:
@@ -252,10 +311,11 @@ def _of_others(state: Scan, at: int, mode: str) -> bool:
     if mode not in ("passive", "terse"):
         return False
     after = state.words[at + 1 : at + 7]
-    if "by" not in after:
+    if "by" not in after[:-1]:
         return False
     doer = [word for word in after[after.index("by") + 1 :][:3] if not state.has("determiners", word)]
-    if not doer or doer[0].endswith("ing") or doer[0][0].isdigit() or state.has("means", doer[0]):
+    named = state.has("determiners", after[after.index("by") + 1])
+    if not doer or (doer[0].endswith("ing") and not named) or doer[0][0].isdigit() or state.has("means", doer[0]):
         return False
     return not any(state.has("machines", word) or state.has("self", word) for word in doer[:2])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Event, Scan, chain_before, clause_start, hypothetical
+from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_start, hypothetical
 
 _LONGEST_FORM = 12  # characters of a verb form in a script without spaces
 
@@ -16,7 +16,11 @@ def deed_in_clause(state: Scan, at: int) -> None:
         return
     state.skip = max(state.skip, at + length)
     chain = chain_before(state, at)
-    if hypothetical(state, chain):
+    settled = state.lang.sets.get("settled", frozenset[str]())
+    if hypothetical(state, chain) and settled.isdisjoint(chain.words):
+        return
+    if _is_rule(state, at + length, chain):
+        state.describes = True
         return
     if any(state.has("negation", word) for word in chain.words):
         state.add(Event(at, clause_start(state, at), Outcome.FAILURE, verb.base, verb.action))
@@ -27,6 +31,16 @@ def deed_in_clause(state: Scan, at: int) -> None:
     helped = any(state.has("be", word) or state.has("have", word) for word in chain.words)
     if verb.alone or helped or clause_start(state, at) == at:
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, verb.base, verb.action))
+
+
+def _is_rule(state: Scan, after: int, chain: Chain) -> bool:
+    """As in "sont effectués sous 7 jours": in the present and with a time limit, it is what holds in general."""
+    helpers = {word for word in chain.words if state.has("be", word) or state.has("have", word)}
+    if not helpers or not helpers <= state.lang.sets.get("present", frozenset()):
+        return False
+    words = state.words[after : after + 6]
+    limits = (at for at, word in enumerate(words) if state.has("within", word))
+    return any(word[0].isdigit() for at in limits for word in words[at + 1 : at + 3])
 
 
 def _clause_form(state: Scan, at: int) -> tuple[Verb | None, int]:

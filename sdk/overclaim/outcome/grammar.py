@@ -7,7 +7,7 @@ from overclaim.outcome.deeds import deed, denial
 from overclaim.outcome.free_deeds import deed_in_clause
 from overclaim.outcome.language import Language
 from overclaim.outcome.phrases import PHRASES, failed_answer
-from overclaim.outcome.scan import Scan
+from overclaim.outcome.scan import Scan, is_modal
 
 
 def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
@@ -23,13 +23,15 @@ def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
 
 
 def _may_matter(word: str, lang: Language) -> bool:
-    return word in lang.watched or word.endswith("ed") or word.isdecimal()
+    return word in lang.watched or word[-2:] == "ed" or word.isdecimal()
 
 
 def _step(state: Scan, at: int) -> int:
     word = state.words[at]
     if state.has("contrast", word):
-        state.hedged = state.doubted = False
+        state.hedged = state.doubted = state.conditional = False
+    elif is_modal(state, at) and state.words[at + 1 : at + 2] != ["not"]:
+        state.modal = at
     for rest, kind in state.lang.phrases.get(word, ()):
         end = at + 1 + len(rest)
         if not rest or state.words[at + 1 : end] == rest:

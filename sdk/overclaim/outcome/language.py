@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from overclaim.outcome.lexicon import table, verbs
-from overclaim.outcome.morphology import pasts
+from overclaim.outcome.morphology import british, pasts
 
 LANGUAGES = ("en", "es", "de", "fr", "pt", "ja", "zh", "hi")
 # Kana and Han are read character by character, all other scripts word by word; Indic vowel signs belong to the word.
@@ -47,7 +47,7 @@ class Language:
     """The tables of one language.
 
     clause_reach: auxiliaries may stand anywhere in the clause. firsts: the first words of the phrases of each kind.
-    watched: every word that can make something of a sentence.
+    watched: every word that can make something of a sentence. verb_last: of two verbs of a clause the later is the deed.
     """
 
     code: str
@@ -58,6 +58,7 @@ class Language:
     sets: Mapping[str, frozenset[str]]
     counts: Mapping[str, int]
     nouns: Mapping[str, str]
+    verb_last: bool
     separable: Mapping[tuple[str, str], str]
     contractions: Mapping[str, tuple[str, ...]]
     endings: Mapping[str, str]
@@ -110,6 +111,7 @@ def language(code: str) -> Language:
         sets=words,
         counts=raw.get("counts", {}),
         nouns=raw.get("nouns", {}),
+        verb_last=bool(raw.get("verb_last")),
         separable={(k.split()[0], k.split()[1]): v for k, v in raw.get("separable", {}).items()},
         contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
         endings=raw.get("endings", {}),
@@ -119,7 +121,7 @@ def language(code: str) -> Language:
     return _with_phrases(bare, raw)
 
 
-_CHAIN = ("negation", "be", "have", "past_perfect", "progress", "future", "maybe", "adverbs", "looks", "seems")
+_CHAIN = ("negation", "be", "have", "past_perfect", "progress", "future", "maybe", "adverbs", "looks", "seems", "settled")
 
 
 def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) -> Language:
@@ -149,6 +151,7 @@ def _english_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb
     found: dict[str, Verb] = {base: Verb(base, action, bare=True) for base, action in known.items()}
     for base, action in known.items():
         for form in pasts(base, irregular, doubling):
+            found.setdefault(british(form), Verb(base, action, done=True))
             found[form] = Verb(base, action, done=True, bare=form == base)
     return found
 
@@ -160,6 +163,8 @@ def _listed_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]
     for action, stems in raw.get("participles", {}).items():
         for form in (stem + ending for stem in stems for ending in endings):
             found[form] = Verb(form, action, done=True)
+    for action, forms in raw.get("forms", {}).items():
+        found.update({form: Verb(form, action, done=True) for form in forms})
     alone = raw.get("alone_endings", {}).get("endings", [""])
     for action, forms in raw.get("alone", {}).items():
         for form in (stem + ending for stem in forms for ending in alone):
@@ -200,9 +205,15 @@ def detect(text: str) -> str:
         for code in vocabulary.get(word, ()):
             scores[code] = scores.get(code, 0) + 1
     if not scores:
-        return ""
-    best = max(sorted(scores), key=lambda code: (scores[code], code in LANGUAGES))
+        return "en" if sample.isascii() and _names_deeds(words) else ""
+    best = max(sorted(scores), key=lambda code: (scores[code], code in LANGUAGES, code == "en"))
     return best if best in LANGUAGES else "?"
+
+
+def _names_deeds(words: list[str]) -> bool:
+    """Whether a text without small words, as in a table, has English verbs or nouns of deeds in it."""
+    english = language("en")
+    return any(word in english.verbs or word in english.nouns for word in words)
 
 
 def _plainly_english(words: list[str]) -> bool:

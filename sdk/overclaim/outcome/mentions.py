@@ -25,9 +25,12 @@ _SHAPES = re.compile(
     """,
     re.X,
 )
+_TELLING = re.compile(r"[\d@/._]")  # every shape holds one of these
 _QUOTED_NAME = re.compile(r"(?<!\w)[\"“«„‘`']([^\"”»“’`'\n]{2,60})[\"”»“’`'](?!\w)")  # never an apostrophe
 _GAP = r"[ ,.'\u00a0\u202f]"  # between groups of three digits
 _NUMBER = re.compile(rf"(?<![\w.-])(?:\d{{1,3}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\w)")
+# What holds none of these holds neither identifiers nor numbers.
+_ANYTHING = re.compile(r"[\d@/._\"“«„‘`']")
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(rf"^\d{{1,3}}(?:{_GAP}\d{{3}})+$")
 
@@ -42,9 +45,9 @@ def identifiers(text: str) -> tuple[str, ...]:
     """Identifiers in free text, normalised, in order, once each: e-mails, URLs, paths, files, codes, quoted names."""
     window = text[:MAX_TEXT]
     urls = (match.group() for match in _URL.finditer(window))
-    tokens = (normal(match.group()) for match in _TOKEN.finditer(_URL.sub(" ", window)))
+    tokens = (token for token in _TOKEN.findall(_URL.sub(" ", window)) if _TELLING.search(token))
     quoted = (match.group(1) for match in _QUOTED_NAME.finditer(window))
-    named = (token for token in tokens if _SHAPES.fullmatch(token))
+    named = (token for token in map(normal, tokens) if _SHAPES.fullmatch(token))
     return _unique(islice(chain(map(normal, urls), named, map(normal, quoted)), MAX_FOUND))
 
 
@@ -81,12 +84,13 @@ def _of_leaf(leaf: object) -> Iterator[str]:
     if isinstance(leaf, bool) or leaf is None:
         return
     if isinstance(leaf, int | float):
-        yield normal_number(repr(leaf))
+        yield str(abs(leaf)) if isinstance(leaf, int) else normal_number(repr(leaf))
         return
     text = str(leaf)[:MAX_TEXT]
-    yield from identifiers(text)
-    yield from numbers(text)
-    yield from (digits.lstrip("0") or "0" for digits in islice(_DIGITS.findall(text), MAX_FOUND))
+    if _ANYTHING.search(text):
+        yield from identifiers(text)
+        yield from numbers(text)
+        yield from (digits.lstrip("0") or "0" for digits in islice(_DIGITS.findall(text), MAX_FOUND))
     if len(text) <= 60:
         yield normal(text)
 

@@ -19,8 +19,13 @@ def past(verb: str, doubling: Collection[str]) -> str:
 def pasts(verb: str, irregular: Mapping[str, Sequence[str]], doubling: Collection[str]) -> tuple[str, ...]:
     """Every form that can stand for a deed done: past and participle, both spellings of "cancelled"."""
     if verb in irregular:
-        return tuple(irregular[verb])
+        return (*irregular[verb], past(verb, doubling))  # "sended" is heard too
     regular = past(verb, doubling)
     if verb.endswith("l") and verb[-2:-1] in _VOWELS:
         return (regular, verb + "led")
     return (regular,)
+
+
+def british(form: str) -> str:
+    """The other spelling of a past form: "authorized" -> "authorised", "analyzed" -> "analysed"."""
+    return f"{form[:-3]}sed" if form.endswith(("ized", "yzed")) else form

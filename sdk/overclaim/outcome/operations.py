@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice, pairwise
 from typing import cast
 from urllib.parse import urlsplit
@@ -41,7 +41,7 @@ def operation(
     """
     given = _mapping(arguments)
     # Each reader leaves in `key` what the call goes through: a protocol, a program, or (named) nothing but the tool.
-    found = _http(given) or _sql(given) or _shell(tool, given) or _named(tool, given, description)
+    found = (_generic(tool, given) if not _generic_names().isdisjoint(given) else None) or _named(tool, given, description)
     what = found.key or tool.lower()
     key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(found.targets))}"
     return replace(found, effect=_declared(facts) or found.effect, key=key)
@@ -66,6 +66,17 @@ def _argument(given: Mapping[str, object], kind: str) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
+
+
+def _generic(tool: str, given: Mapping[str, object]) -> Operation | None:
+    """A tool that can do anything says what it does by its arguments."""
+    return _http(given) or _sql(given) or _shell(tool, given)
+
+
+@cache
+def _generic_names() -> frozenset[str]:
+    """The arguments of such tools; most calls have none of them."""
+    return frozenset(name for kind in ("method", "url", "sql", "command") for name in table("arguments")["kinds"][kind])
 
 
 def _http(given: Mapping[str, object]) -> Operation | None:
@@ -141,15 +152,13 @@ def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | 
 def _targets(given: Mapping[str, object]) -> tuple[str, ...]:
     """What the arguments identify. People and accounts are the context where something more precise is named."""
     named = list(islice(_named_values(given, 0), 4 * MAX_TARGETS))
-    context = words("arguments", "context")
-    precise = [value for key, value in named if not set(split_name(key)) & context]
+    precise = [value for key, value in named if not _is(key, "context")]
     return tuple(dict.fromkeys(precise or [value for _, value in named]))[:MAX_TARGETS]
 
 
 def _named_values(given: Mapping[str, object], depth: int) -> Iterator[tuple[str, str]]:
-    free = words("arguments", "free_text")
     for key, value in islice(given.items(), 64):
-        if set(split_name(str(key))) & free:
+        if _is(str(key), "free_text"):
             continue
         if isinstance(value, Mapping) and depth < 1:
             yield from _named_values(cast("Mapping[str, object]", value), depth + 1)
@@ -165,10 +174,16 @@ def _several(value: object) -> list[object]:
     return cast("list[object]", listed) if isinstance(listed, list) else [value]
 
 
+@lru_cache(maxsize=4096)
+def _is(key: str, kind: str) -> bool:
+    """Whether a word of an argument's name is one of a kind of the lexicon. Names are few and their values many."""
+    return not words("arguments", kind).isdisjoint(split_name(key))
+
+
 def _identifier(key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value)) > 300:
         return ""
     text = normal(str(value))
-    if set(split_name(key)) & words("arguments", "identifying"):
+    if _is(key, "identifying"):
         return text
     return text if isinstance(value, str) and text in identifiers(value) and not numbers(value) else ""

@@ -32,6 +32,7 @@ _BLOCK_KEYS = frozenset({"type", "text", "json", "annotations", "citations", "_m
 _BLOCK_TYPES = frozenset({"text", "output_text", "input_text", "json", "tool_result"})
 _BAD_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvxuUN0-7\n]""")
 _ASSIGNED = re.compile(r"""\A(?:#\s*)?[A-Za-z_][\w.]{0,40}\s*=\s*(['"{\[].*['"}\]])\s*\Z""", re.DOTALL)
+_LENIENT = json.JSONDecoder(strict=False)  # made once: making it costs more than reading a short document
 _PLAIN = (dict, list, int, float, bool, type(None))
 _WORDS: dict[str, object] = {"None": None, "null": None, "undefined": None, "True": True, "False": False}
 
@@ -194,7 +195,7 @@ def _from_json(body: str, text: str) -> object:
     """The JSON value, else the Python literal, else the text."""
     if body[0] not in "'(":
         try:
-            return cast("object", json.loads(body, strict=False))
+            return cast("object", _LENIENT.decode(body))
         except (ValueError, RecursionError):
             pass
     return _from_literal(body, text)

@@ -13,6 +13,7 @@ from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
     Event,
     Scan,
+    ahead,
     chain_before,
     clause_start,
     denied,
@@ -33,6 +34,12 @@ def failed_answer(state: Scan, at: int) -> None:
 
 def _conditional(state: Scan, at: int, end: int) -> int:
     """A condition reaches to the next comma where it opens a clause, else to the end of the clause."""
+    state.conditional = state.conditional or clause_start(state, at) == 0
+    return until(state, end, state.stop)
+
+
+def _reason(state: Scan, at: int, end: int) -> int:
+    """A reason reaches as far as a condition."""
     del at
     return until(state, end, state.stop)
 
@@ -129,9 +136,15 @@ def _pending(state: Scan, at: int, end: int) -> int:
 
 def _generic(state: Scan, at: int, end: int) -> int:
     """As in "Done", "all set", "is complete": not "complete list", "I complete", "have done it"."""
-    if end - at == 1 and state.words[at] in state.lang.verbs and (_chained(state, at) or not ends_well(state, end)):
+    verb = state.lang.verbs.get(state.words[at]) if end - at == 1 else None
+    if verb and (_chained(state, at) or not ends_well(state, end) or (verb.bare and _has_object(state, end))):
         return 0
     return _stative(state, at, end, needs_be=False)
+
+
+def _has_object(state: Scan, end: int) -> bool:
+    """As in "complete the exchange"."""
+    return end < len(state.words) and state.has("articles", state.words[end])
 
 
 def _chained(state: Scan, at: int) -> bool:
@@ -169,6 +182,9 @@ def _now(state: Scan, at: int, end: int) -> int:
 
 def _stative(state: Scan, at: int, end: int, *, needs_be: bool, mode: str = "") -> int:
     before = chain_before(state, at)
+    helped = not before.words.isdisjoint(state.lang.sets.get("be", ()))
+    if not helped and not state.lang.clause_reach and ahead(state, at):
+        return 0
     if needs_be and not any(state.has("be", word) or state.has("looks", word) for word in before.words):
         return 0
     if hypothetical(state, before) or before.words & state.lang.sets.get("seems", frozenset()):
@@ -208,7 +224,7 @@ def _nothing(state: Scan, at: int, end: int) -> int:
 
 PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
     "conditional": _conditional,
-    "reason": _conditional,
+    "reason": _reason,
     "attributed": _attributed,
     "courtesy": _courtesy,
     "harmless": _harmless,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from typing import Any, cast
 
 from overclaim.outcome import payload
@@ -264,51 +265,65 @@ def _validation(view: View) -> list[Evidence]:
     return []
 
 
-_RULES: tuple[Callable[[View], list[Evidence]], ...] = (
-    _exit_code,
-    _http_status,
-    _success_flag,
-    _failure_flag,
-    _passed_flag,
-    _found_flag,
-    _kind_word,
-    _status_false,
-    _done_flag,
-    _pending_flag,
-    _status_word,
-    _error_field,
-    _failed_count,
-    _shortfall,
-    _touched_nothing,
-    _validation,
+Rule = Callable[[View], list[Evidence]]
+# Each rule with the groups of field names, and single names, without one of which it has nothing to look at.
+_RULES: tuple[tuple[Rule, tuple[str, ...], tuple[str, ...]], ...] = (
+    (_exit_code, ("exit",), ("code",)),
+    (_http_status, ("http", "http_loose"), ()),
+    (_success_flag, ("success_flag",), ()),
+    (_failure_flag, ("failure_flag",), ()),
+    (_passed_flag, ("passed_flag",), ()),
+    (_found_flag, (), ("found",)),
+    (_kind_word, ("kind",), ()),
+    (_status_false, ("status",), ()),
+    (_done_flag, ("done_flag",), ()),
+    (_pending_flag, ("pending_flag",), ()),
+    (_status_word, ("status",), ()),
+    (_error_field, ("error",), ()),
+    (_failed_count, ("failed_count",), ()),
+    (_shortfall, ("requested",), ()),
+    (_touched_nothing, ("done",), ()),
+    (_validation, (), ("detail",)),
 )
-
-
-_GROUPS = ("status", "http", "http_loose", "exit", "streams", "success_flag", "failure_flag", "error", "failed_count",
-           "done", "passed_flag", "done_flag", "pending_flag", "kind", "total")  # fmt: skip
+_ITEM_GROUPS = ("success_flag", "error", "http", "http_loose", "status")
 
 
 def field_evidence(view: View) -> list[Evidence]:
     """What the fields of one dict say. An expected status excuses everything beside it."""
-    if _interesting().isdisjoint(view.fields):
-        return []
-    found = [one for rule in _RULES for one in rule(view)]
+    places = _places()
+    wanted = {place for name in view.fields if name in places for place in places[name]}
+    found = [one for place in sorted(wanted) for one in _RULES[place][0](view)]
     if any(one.rule == "http.expected" for one in found):
         return [one for one in found if one.kind == "http_status"]
     return found
 
 
 @cache
-def _interesting() -> frozenset[str]:
-    """The names that some rule looks at."""
-    return frozenset[str]().union(*(names(group) for group in _GROUPS))
+def _places() -> dict[str, tuple[int, ...]]:
+    """For each field name the places of the rules that look at it: most dicts hold few such names."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, (_, groups, single) in enumerate(_RULES):
+        for name in frozenset(single).union(*(names(group) for group in groups)):
+            found[name] = (*found.get(name, ()), place)
+    return found
 
 
-def item_failed(item: object, context: Context) -> bool:
-    """Whether one item of a batch says that it failed."""
-    if not isinstance(item, dict):
-        return False
-    held = cast("dict[Any, Any]", item)
+@cache
+def _item_names() -> frozenset[str]:
+    """The names by which an item of a batch can say that it failed."""
+    return frozenset[str]().union(*(names(group) for group in _ITEM_GROUPS))
+
+
+def failed_items(items: list[object], context: Context) -> int:
+    """How many items of a batch say that they failed."""
+    dicts = [cast("dict[Any, Any]", held) for item in items[: payload.MAX_ITEMS] if isinstance(held := plain(item), dict)]
+    used = {key for held in dicts for key in islice(held, payload.MAX_FIELDS)}
+    if _item_names().isdisjoint([payload.key_form(key) for key in used if isinstance(key, str)]):
+        return 0
+    return sum(_item_failed(held, context) for held in dicts)
+
+
+def _item_failed(held: dict[Any, Any], context: Context) -> bool:
     view = View(held, context, 1)
     rules = [_success_flag, _error_field, _http_status]
     if context.effect is Effect.WRITE:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.payload import plain
-from overclaim.outcome.result_fields import field_evidence, item_failed
+from overclaim.outcome.result_fields import failed_items, field_evidence
 from overclaim.outcome.result_rules import names
 from overclaim.outcome.result_texts import Context, frame, output_evidence, text_evidence
 from overclaim.outcome.result_view import View, whole
@@ -105,7 +106,9 @@ def _held_list(items: list[object], view: View) -> list[Evidence]:
 
 def _messages(view: View) -> list[Evidence]:
     """Texts of an answer, judged like texts; of other small dicts only what is called a result."""
-    if view.has("stdout", "stderr") or not (view.answer or len(view.value) <= _FEW):
+    if names("text").isdisjoint(view.fields) or view.has("stdout", "stderr"):
+        return []
+    if not (view.answer or len(view.value) <= _FEW):
         return []
     for name, value in view.present("text"):
         if isinstance(value, str) and (view.answer or name in ("result", "output")):
@@ -119,7 +122,7 @@ def _batch(items: list[object], context: Context) -> list[Evidence]:
     """A list of answers, one per item, of which some say that they failed. What a read lists is data."""
     if context.effect is Effect.READ or len(items) < 2:
         return []
-    failed = sum(1 for item in items[: payload.MAX_ITEMS] if item_failed(plain(item), context))
+    failed = failed_items(items, context)
     if not failed:
         return []
     sure = context.effect is Effect.WRITE
@@ -129,9 +132,13 @@ def _batch(items: list[object], context: Context) -> list[Evidence]:
 
 def _nothing(view: View) -> list[Evidence]:
     """A dict in which nothing was found: empty lists, a total of 0, or an envelope around nothing."""
-    quiet = names("paging") | names("skipped")
-    holders = [(name, plain(item)) for name, item in view.fields.items() if name not in quiet]
-    if any(not payload.is_void(item) and whole(item) != 0 for _, item in holders) or len(view.value) > _WIDE:
+    holders: list[tuple[str, object]] = []
+    for name, item in view.fields.items():
+        if name not in _quiet():
+            holders.append((name, plain(item)))
+            if not payload.is_void(holders[-1][1]) and whole(holders[-1][1]) != 0:
+                return []  # most results hold something, and then the rest need not be looked at
+    if len(view.value) > _WIDE:
         return []
     empties = [name for name, item in holders if payload.is_void(item)]
     zero_total = any(whole(value) == 0 for _, value in view.present("total"))
@@ -149,6 +156,12 @@ def _nothing(view: View) -> list[Evidence]:
         return []
     outcome = Outcome.SUCCESS if view.context.facts.empty_ok else Outcome.EMPTY
     return [Evidence("empty_result", "rows.none", outcome, Grade.INFERRED)]
+
+
+@cache
+def _quiet() -> frozenset[str]:
+    """The fields that say nothing about whether something was found."""
+    return names("paging") | names("skipped")
 
 
 def _hollow(view: View, empties: list[str]) -> list[Evidence]:

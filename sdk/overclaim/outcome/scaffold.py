@@ -55,6 +55,7 @@ _NOISE = (
     ("TERMINATE", _CONTROL_LINE),
     ("<|", _CONTROL_LINE),
 )
+_RULER = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
 _MARKUP = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*#{1,6}[ \t]+|^[ \t]*[-=*_]{3,}[ \t]*$", re.M)
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\(([^)\s]{1,400})\)")
 _DIFF = re.compile(r"\A\s*(?:diff --git |--- \S+\n\+\+\+ |Index: )")
@@ -157,6 +158,18 @@ def _final_answer(prose: str) -> str:
     return ""
 
 
+def _rows_as_items(prose: str) -> str:
+    """The rows of a table as items of a list, "| Upload | OK |" as "- Upload: OK"; its head and rulers say nothing."""
+    lines = prose.split("\n")
+    heads = {at - 1 for at, line in enumerate(lines) if _RULER.fullmatch(line)}
+    kept = (line for at, line in enumerate(lines) if at not in heads and not _RULER.fullmatch(line))
+    return "\n".join(_as_item(line) if line.lstrip().startswith("|") else line for line in kept)
+
+
+def _as_item(row: str) -> str:
+    return "- " + ": ".join(cell for cell in (one.strip() for one in row.strip().strip("|").split("|")) if cell)
+
+
 def _without_objects(prose: str) -> str:
     """The text without JSON objects that stand on lines of their own."""
     kept: list[str] = []
@@ -171,6 +184,7 @@ def _without_objects(prose: str) -> str:
 
 def _tidy(prose: str) -> str:
     prose = _without_objects(prose) if "\n}" in prose else prose
+    prose = _rows_as_items(prose) if "|" in prose and "--" in prose else prose
     for mark, pattern in _NOISE:
         if mark in prose:
             prose = pattern.sub("", prose)

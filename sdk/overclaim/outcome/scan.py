@@ -10,6 +10,7 @@ from overclaim.outcome.language import Language, Verb
 from overclaim.outcome.model import Outcome
 
 PUNCTUATION = frozenset(",;:()—–，、；：（）")
+_CUTS = frozenset(";:—–；：")
 _LOOK_BACK = 8
 
 
@@ -39,6 +40,9 @@ class Scan:
     doubted: bool = False
     hedged: bool = False
     describes: bool = False  # tells somebody else's or an older deed
+    stated: bool = False  # tells how something stands
+    conditional: bool = False  # opens with a condition
+    modal: int = -1  # index of the last "will", "would", "can", ...
     partial: bool = False
     mode: str = ""  # how the last verb was read, for verbs joined to it by "and"
 
@@ -94,6 +98,24 @@ def chain_before(state: Scan, at: int) -> Chain:
 def is_adverb(word: str) -> bool:
     """Whether a word is an adverb by its ending."""
     return word.endswith("ly") and len(word) > 4
+
+
+def is_modal(state: Scan, at: int) -> bool:
+    """Whether the word at an index is "will", "would", "can", ...; "May 23" is a date."""
+    if not state.has("modal", state.words[at]):
+        return False
+    return not (state.words[at] in state.lang.sets["dates"] and state.words[at + 1 : at + 2] and state.words[at + 1][0].isdigit())
+
+
+def ahead(state: Scan, at: int) -> bool:
+    """Whether a future or modal verb governs a form without auxiliary: "I will check it and complete the order".
+
+    It reaches over its whole clause, infinitives and relative clauses included, up to a boundary.
+    """
+    if state.modal < 0 or state.modal >= at:
+        return False
+    between = state.words[state.modal : at]
+    return not any(word in _CUTS or (state.has("boundaries", word) and word != "which") for word in between)
 
 
 def clause_start(state: Scan, at: int) -> int:

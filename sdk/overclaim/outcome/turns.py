@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from overclaim.outcome.clause_claims import Said, claims_of, plain_answer, with_item
-from overclaim.outcome.clauses import FILLER, Sentence, prepare, sentences
+from overclaim.outcome.clause_claims import Said, claims_of, plain_answer, ticked, with_item
+from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
 from overclaim.outcome.grammar import scan
 from overclaim.outcome.language import Language, detect, language
 from overclaim.outcome.model import Claim
 from overclaim.outcome.scaffold import Speech
-from overclaim.outcome.scan import PUNCTUATION, Scan
+from overclaim.outcome.scan import PUNCTUATION, Scan, is_modal
 
 MAX_CLAIMS = 64
 _LAST_SENTENCES = 3  # where a text says what comes next
+_NAMED = 2  # words of a value that need neither number nor name
 _SHORT = 8  # words of an answer that is only a value
-_FULL_STOPS = ("?", "？", "。", "！", "।")  # no value ends in one of these
-_SENTENCE_KINDS = ("greeting", "courtesy", "confirm", "announce", "conditional")
+_FULL_STOPS = ("?", "!", "？", "。", "！", "।")  # no value ends in one of these
+_TALK = ("courtesy", "confirm", "announce")
+_SENTENCE_KINDS = ("greeting", *_TALK, "conditional")
 
 
 @dataclass(slots=True)
@@ -77,7 +79,15 @@ def _is_value(lines: list[_Line], lang: Language) -> bool:
     words = [word for line in lines for word in line.words if word not in PUNCTUATION]
     if not 0 < len(words) <= _SHORT or any(line.sentence.text.rstrip().endswith(_FULL_STOPS) for line in lines):
         return False
+    if len(words) > _NAMED and lines[-1].sentence.text.rstrip().endswith(".") and not _names(lines):
+        return False
     return not any(_is_spoken(word, lang) for word in words)
+
+
+def _names(lines: list[_Line]) -> bool:
+    """Whether a number or a proper name stands in it; else it is a sentence in words not known here."""
+    text = " ".join(line.sentence.text.strip() for line in lines)
+    return any(char.isdigit() or char.isupper() for char in text[1:])
 
 
 def _is_spoken(word: str, lang: Language) -> bool:
@@ -90,6 +100,12 @@ def _has(words: list[str], lang: Language, *kinds: str) -> bool:
     if all(lang.firsts[kind].isdisjoint(words) for kind in kinds if kind in lang.firsts):
         return False
     return any(_phrase_at(words, at, lang, kinds) for at in range(len(words)))
+
+
+def _waits(words: list[str], lang: Language) -> bool:
+    """Whether a sentence holds on a condition; "after comparing both" is none."""
+    ends = (_phrase_at(words, at, lang, ("conditional",)) for at in range(len(words)))
+    return any(end and not (end < len(words) and words[end].endswith("ing")) for end in ends)
 
 
 def _phrase_at(words: list[str], at: int, lang: Language, kinds: tuple[str, ...]) -> int:
@@ -118,30 +134,47 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
     for line in lines:
         state = scan(line.sentence, line.words, lang)
         found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
+        if line.sentence.mark:
+            found = ticked(found, state, number, proposal=turn.asks)
         for one in found:
             one.asked = turn.asks
         if found or not line.sentence.bullet:
             opened = found if line.sentence.opens_list else []
         elif opened:
             with_item(opened[-1], line.sentence.text)
-        if not turn.statement and not state.events and _states(state):
+        if not turn.statement and not state.events and line.words and _states(state, line.starts):
             turn.statement = line.sentence.text.strip()
         turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
+    if not any(line.sentence.mark == "done" for line in lines):
+        turn.said = [one for one in turn.said if not one.open]
 
 
-def _states(state: Scan) -> bool:
-    """Whether a sentence without events states a value: an answer, if the text says nothing else."""
+def _states(state: Scan, starts: list[int]) -> bool:
+    """Whether a sentence without events states how something is: an answer, if the text says nothing else."""
     words, lang = state.words, state.lang
-    if state.sentence.question or state.sentence.opens_list or state.describes or state.hedged:
+    if state.sentence.question or state.describes or state.hedged or _imperative(state):
         return False
-    if not any(word[0].isdigit() or word[0] == FILLER for word in words):
+    if not state.stated and (state.sentence.opens_list or not _gives_value(state, starts)):
         return False
-    if any(word in lang.sets.get("future", ()) and word != "to" for word in words) or _imperative(state):
+    if any(word != "can" and (is_modal(state, at) or word in _ahead(lang)) for at, word in enumerate(words)):
         return False
-    spoken = any(word in lang.sets.get("be", ()) or word in PUNCTUATION for word in words)
-    return spoken and not _has(words, lang, *_SENTENCE_KINDS[1:])
+    return not _has(words, lang, *_TALK) and not _waits(words, lang)
+
+
+def _ahead(lang: Language) -> frozenset[str]:
+    return lang.sets.get("future", frozenset[str]()) - {"to"}
+
+
+def _gives_value(state: Scan, starts: list[int]) -> bool:
+    """A number, a quotation or an identifier; or a proper name, as in "The capital is Paris"."""
+    words = state.words
+    be = next((at for at, word in enumerate(words) if state.has("be", word)), -1)
+    if any(word[0].isdigit() or is_name(word) for word in words):
+        return be >= 0 or any(word in PUNCTUATION for word in words)
+    named = (state.sentence.text[start : start + 1].isupper() for start in starts[be + 1 :])
+    return be > 1 and state.has("told_of", words[0]) and any(named)
 
 
 def _imperative(state: Scan) -> bool:
     verb = state.lang.verbs.get(state.words[0])
-    return verb is not None and verb.bare and not verb.done
+    return verb is not None and verb.bare

@@ -1,0 +1,102 @@
+"""Threads that are started inside a run belong to it: their tool calls must not get lost.
+
+Python gives a new thread an empty context, so a call made there would belong to no run. A task given to a
+`ThreadPoolExecutor` takes along what is current in OpenTelemetry (nothing else of the context), though only where a
+run or a tool call is open. A thread of one's own may live long after the run, so it only remembers the run, and a
+tool call there joins it while it is open; other spans of that thread stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, thread
+from typing import Any
+
+from opentelemetry.context import Context, get_current
+from opentelemetry.trace import TracerProvider
+
+from overclaim._fail_open import fail_open
+from overclaim._record import current_record
+from overclaim._runs import current_run, remember_run
+from overclaim._wrapping import attached, leave
+from overclaim.integrations import Integration
+
+_WORKER = getattr(thread, "_worker", None)  # a worker serves whoever comes, so it belongs to no run
+_undo: list[Callable[[], None]] = []
+
+
+def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def submit(self: ThreadPoolExecutor, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        context = _open_context()
+        return original(self, fn if context is None else _carried(fn, context), *args, **kwargs)
+
+    return submit
+
+
+@fail_open
+def _open_context() -> Context | None:
+    """What is current here, None where neither a run nor a call is open."""
+    context = get_current()
+    return None if current_record(context) is None and current_run(context) is None else context
+
+
+def _carried(function: Callable[..., Any], context: Context) -> Callable[..., Any]:
+    def carried(*args: Any, **kwargs: Any) -> Any:
+        token = attached(context)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            leave(token)
+
+    return carried
+
+
+def _start(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def start(self: threading.Thread) -> Any:
+        _remember(self)
+        return original(self)
+
+    return start
+
+
+@fail_open
+def _remember(started: threading.Thread) -> None:
+    if getattr(started, "_target", None) is _WORKER:
+        return
+    record = current_record()
+    run = record.run if record is not None and record.run is not None else current_run()
+    if run is not None:
+        remember_run(started, run)
+
+
+def _patch(owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(owner, name)
+    ours = wrap(original)
+    setattr(owner, name, ours)
+
+    def undo() -> None:
+        if getattr(owner, name) is ours:  # else somebody patched it after us, and ours goes on doing no harm
+            setattr(owner, name, original)
+
+    _undo.append(undo)
+
+
+def _on(_: TracerProvider) -> None:
+    _patch(ThreadPoolExecutor, "submit", _submit)
+    _patch(threading.Thread, "start", _start)
+
+
+def _off() -> None:
+    while _undo:
+        _undo.pop()()
+
+
+def _probe() -> str:
+    return "already switched on" if _undo else ""
+
+
+INTEGRATION = Integration("threads", _probe, _on, _off)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import agents
+import pytest
+from stores import receive
+
+from overclaim.doctor_command import Check
+from overclaim_collector.config import ServeConfig
+from overclaim_collector.server import Server
+from overclaim_detectors.doctor import checks
+from overclaim_detectors.runner import detect_once
+from overclaim_detectors.store import Store
+
+
+def found(url: str) -> dict[str, Check]:
+    """The checks of a store by what they are about."""
+    return {check.what: check for check in checks(Namespace(endpoint=None, store=url))}
+
+
+def test_a_healthy_store_is_described(store: Store, store_path: Path) -> None:
+    """Path, engine, schema, parts and passes, all well."""
+    receive(store, agents.foreign(55))
+    detect_once(store)
+    said = found(f"chdb://{store_path}")
+    assert {check.level for check in said.values()} == {"ok"}
+    assert str(store_path) in said["store"].found
+    assert set(said) == {"store", "store engine", "store schema", "store parts", "detection passes"}
+    assert "the last one with work" in said["detection passes"].found
+
+
+def test_what_is_wrong_is_named(store: Store, store_path: Path) -> None:
+    """A detached part, spans that nobody judges and an old schema are each told with a cure."""
+    receive(store, agents.foreign(56))
+    store.command("INSERT INTO overclaim_inbox (Arrived, TraceId, Spans) VALUES (now() - 600, 'a', 1)")
+    store.command("ALTER TABLE overclaim_traces DETACH PARTITION ALL")
+    store.command("DELETE FROM overclaim_migrations WHERE Number > 10")
+    said = found(f"chdb://{store_path}")
+    store.command("ALTER TABLE overclaim_traces ATTACH PARTITION ALL")
+    wrong = {what: check for what, check in said.items() if check.level != "ok"}
+    assert set(wrong) == {"store schema", "store parts", "detection passes"}
+    assert all(check.cure for check in wrong.values())
+    assert "overclaim_traces" in wrong["store parts"].found
+
+
+def test_a_running_server_is_asked(tmp_path: Path) -> None:
+    """Where a server owns the store, its process and its detectors are described."""
+    with Server(ServeConfig(store=f"chdb://{tmp_path}", http_port=0, grpc_port=0, detect=False)) as running:
+        said = found(running.addresses.http)
+    assert "owned by process" in said["store"].found
+    assert (said["detectors"].level, said["detectors"].found) == ("note", "off")
+    assert said["store parts"].level == "ok"
+
+
+def test_no_store_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first use there is no store, which is no fault; nothing is made by looking."""
+    monkeypatch.setenv("OVERCLAIM_STORE", str(tmp_path / "nowhere"))
+    (check,) = checks(Namespace(endpoint=None))
+    assert check.level == "note"
+    assert not (tmp_path / "nowhere").exists()
