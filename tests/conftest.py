@@ -12,6 +12,14 @@ from overclaim_detectors.migrate import migrate
 from overclaim_detectors.store import Store, open_store
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_store_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whoever runs the tests may have a store of their own: none may look into it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OVERCLAIM_STORE", str(tmp_path_factory.mktemp("default") / "store"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the tests' store."""

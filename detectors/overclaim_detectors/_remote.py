@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http.client import HTTPException
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
@@ -36,6 +36,11 @@ class RemoteStore:
     def owner(self) -> dict[str, Any]:
         """What the server says about itself: pid, command, url, store, version, detector."""
         return self._ask(Request(f"{self.url}/api/owner", headers={"Accept": "application/json"}))
+
+    def detector(self) -> dict[str, Any]:
+        """How its detectors do: state (off, running, failing, dead), interval, passes, last_pass, error."""
+        said = self.owner().get("detector")
+        return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
 
     def command(self, sql: str, params: Params | None = None) -> None:
         """Refused."""

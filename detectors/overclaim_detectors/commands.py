@@ -130,7 +130,10 @@ QUERY = Command(
     "run one read-only SQL statement on the store",
     _configure_query,
     _query,
-    epilog='Also while the server runs. Example: overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"',
+    epilog=(
+        "Also while the server runs. Example:"
+        ' overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"'
+    ),
 )
 SCHEMA = Command("show the tables of the store and their columns", _configure_schema, _schema)
 DETECT = Command(

@@ -85,7 +85,7 @@ def _arrivals(lag: int) -> str:
 
 def _pause(store: RemoteStore) -> float:
     """The time between passes of the server, in seconds, if it makes any."""
-    said = store.owner().get("detector") or {}
+    said = store.detector()
     if said.get("state") == "off":
         raise StoreError(f"the server at {store.url} runs with --no-detect: restart it without, or stop it and repeat")
     if said.get("state") in ("failing", "dead"):

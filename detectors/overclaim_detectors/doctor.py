@@ -1,4 +1,4 @@
-"""What `overclaim doctor` says about the store: where it is, who has it, its engine, its tables, how far detection is."""
+"""What `overclaim doctor` says about the store: where it is, who has it, engine and tables, how far detection is."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _where(store: Store) -> Iterator[Check]:
     owner = store.owner()
     who = f"process {owner.get('pid')} ({owner.get('command')}) at {store.url}"
     yield Check("ok", "store", f"{owner.get('store')}, owned by {who}")
-    yield _detector(owner.get("detector") or {})
+    yield _detector(store.detector())
 
 
 def _detector(said: Mapping[str, Any]) -> Check:

@@ -33,6 +33,8 @@ CALL_PREVIOUS_TOOL: Final = "overclaim.call.previous_tool"
 
 RUN_ID: Final = "overclaim.run.id"
 RUN_SPAN_ID: Final = "overclaim.run.span_id"
+# On an agent span: how many calls, left off where no call would have shown; how many spans the run made, left off
+# where something of it was missed. Readers take that for "not watched" and "not complete".
 RUN_CALLS: Final = "overclaim.run.calls"
 RUN_FAILED_CALLS: Final = "overclaim.run.failed_calls"
 RUN_SPANS: Final = "overclaim.run.spans"

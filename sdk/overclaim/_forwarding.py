@@ -24,7 +24,8 @@ def forwarding(function: Callable[..., Any], template: str, **helpers: Any) -> C
     """
     parameters, args, kwargs = _written(function.__code__) if isinstance(function, FunctionType) else _ANY
     scope = dict(helpers)
-    exec(template.format(parameters=parameters, args=args, kwargs=kwargs), scope)
+    source = template.format(parameters=parameters, args=args, kwargs=kwargs)
+    exec(compile(source, "<overclaim>", "exec"), scope)  # the name is what a traceback shows
     wrapper: Any = scope["wrapper"]
     if isinstance(function, FunctionType):
         wrapper.__defaults__, wrapper.__kwdefaults__ = function.__defaults__, function.__kwdefaults__

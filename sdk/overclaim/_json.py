@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import cast
 
-
 # `json.loads` with an option makes a decoder each time, which costs more than a short document.
 _LENIENT = json.JSONDecoder(strict=False)
 

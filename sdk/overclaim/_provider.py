@@ -128,8 +128,8 @@ def is_url(endpoint: object) -> bool:
 
 
 def _with_scheme(endpoint: object) -> str:
-    bare = scrub(endpoint.rpartition("://")[2], 64) if isinstance(endpoint, str) else ""
-    return f"http://{bare or 'localhost:4318'}"
+    bare = endpoint.rpartition("://")[2] if isinstance(endpoint, str) else ""
+    return scrub(f"http://{bare or 'localhost:4318'}", 80)
 
 
 def traces_url(endpoint: str) -> str:

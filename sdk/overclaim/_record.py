@@ -31,7 +31,7 @@ class Inner:
 class Record:
     """State of one live span. Children append evidence until the span ends, from any thread.
 
-    tool: the tool that it calls, "" for other spans. agent: whether it is the span of an agent. own: whether it is ours.
+    tool: the tool that it calls, "" for other spans. agent: whether an agent runs in it. own: whether it is ours.
     """
 
     __slots__ = ("agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")

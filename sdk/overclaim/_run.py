@@ -97,9 +97,7 @@ class AgentRun:
 @overload
 def run(name: F, /) -> F: ...
 @overload
-def run(
-    name: str | None = None, *, id: object = None, version: object = None, model: object = None
-) -> AgentRun: ...
+def run(name: str | None = None, *, id: object = None, version: object = None, model: object = None) -> AgentRun: ...
 def run(name: Any = None, *, id: object = None, version: object = None, model: object = None) -> Any:
     """One run of an agent, as `with overclaim.run("agent") as run:` or as a decorator, with or without parentheses.
 

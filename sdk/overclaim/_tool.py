@@ -88,7 +88,8 @@ def _check_target(target: object) -> None:
         cure = "decorate the method that does the work"
         raise UsageError(f"overclaim.tool cannot watch a class ({target.__name__}): {cure}")
     if not callable(target) and not isinstance(target, classmethod | staticmethod):
-        raise UsageError(f"overclaim.tool needs a function, but got {type(target).__name__}: decorate the function in it")
+        cure = "decorate the function that it calls"
+        raise UsageError(f"overclaim.tool needs a function, but got {type(target).__name__}: {cure}")
 
 
 def _starter(spec: ToolSpec) -> Callable[[Arguments, dict[str, Any]], Scope | None]:

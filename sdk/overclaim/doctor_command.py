@@ -1,11 +1,23 @@
-"""`overclaim doctor`: whether spans would be made here, and whether they would arrive."""
+"""`overclaim doctor`: whether spans would be made here, and whether they would arrive.
+
+Other packages add checks, such as of the store, by an entry point of the group `overclaim.doctor`: a function that
+takes the parsed arguments and gives `Check`s, of which it may yield as many as it likes.
+
+    [project.entry-points."overclaim.doctor"]
+    store = "your_package.doctor:checks"
+
+    def checks(args: argparse.Namespace) -> Iterator[Check]:
+        yield Check("ok", "store", "reachable")
+
+They run last, by name. One that cannot be loaded or fails half-way becomes a note that says so, and the others go
+on; what it had found until then is still shown. A package that is not installed adds nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
@@ -69,7 +81,10 @@ def _checks(args: argparse.Namespace) -> Iterator[Check]:
 
 def _more(name: str, load: Callable[[], Doctor], args: argparse.Namespace) -> Iterator[Check]:
     try:
-        yield from load()(args)
+        for check in load()(args):
+            if not isinstance(check, Check):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"gave {type(check).__name__} instead of Check")
+            yield check
     except Exception as error:
         yield Check("note", name, f"could not be checked: {type(error).__name__}: {scrub(str(error), 200)}")
 
@@ -253,6 +268,3 @@ COMMAND = Command(
     _run,
     epilog="Exit codes: 0 all is well, 1 something will not work.",
 )
-
-if __name__ == "__main__":
-    sys.exit(_run(argparse.Namespace(endpoint=None)))

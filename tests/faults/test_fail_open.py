@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from opentelemetry.sdk.trace import Span, Tracer
 from opentelemetry.trace import INVALID_SPAN, SpanKind, get_current_span
 
 import overclaim
+from overclaim import _mistakes
 from overclaim._fail_open import faults
 
 # Every function of ours that runs inside somebody else's call.
@@ -22,6 +26,10 @@ HOOKS = [
         "plain_values", "settled", "record_error",
     )
 ] + [
+    ("_calls", "run_of_thread"),
+    ("integrations.threads", "get_current"),
+    ("integrations.threads", "remember_run"),
+    ("_mistakes", "_place"),
     ("_tool", "open_call"),
     ("_wrapping", "attach"),
     ("_labels", "operation_label"),
@@ -63,9 +71,27 @@ class Injected(Exception):
     """The fault."""
 
 
+@pytest.fixture(autouse=True)
+def nothing_said_yet() -> Iterator[None]:
+    """Warnings about a place come again in each test."""
+    _mistakes._said.clear()
+    yield
+    _mistakes._said.clear()
+
+
 def boom(*_: Any, **__: Any) -> Any:
     """Fail."""
     raise Injected("injected")
+
+
+def elsewhere(work: Any) -> list[Any]:
+    """What a tool gives back in an executor and in a thread."""
+    with ThreadPoolExecutor(1) as pool:
+        seen = [pool.submit(work, 4).result()]
+    thread = threading.Thread(target=lambda: seen.append(work(5)))
+    thread.start()
+    thread.join()
+    return seen
 
 
 def host_program(tracer: Any) -> list[Any]:
@@ -96,7 +122,7 @@ def host_program(tracer: Any) -> list[Any]:
 
     @overclaim.run("agent")
     def agent() -> str:
-        seen.append(work(1))
+        seen.extend([work(1), elsewhere(work)])
         try:
             fail()
         except LookupError as error:
@@ -108,6 +134,7 @@ def host_program(tracer: Any) -> list[Any]:
             next(generator)
         except StopIteration as stop:
             seen.append(stop.value)
+        overclaim.observe("sucess")
         overclaim.claim("I created the user.")
         seen.append(overclaim.check("I looked at it.").verdict.accuses)
         return "I created the user."
@@ -127,8 +154,8 @@ def host_program(tracer: Any) -> list[Any]:
 
 
 EXPECTED = [
-    {"value": 0}, {"value": 1}, ("theirs", None), 2, (1, "x"), "end", False, "I created the user.", "block",
-    {"value": 3}, True,
+    {"value": 0}, {"value": 1}, [{"value": 4}, {"value": 5}], ("theirs", None), 2, (1, "x"), "end", False,
+    "I created the user.", "block", {"value": 3}, True,
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import pytest
 from stores import FINDINGS, receive
 
 from overclaim_detectors import inbox, label
+from overclaim_detectors.inbox import Inbox
 from overclaim_detectors.report import Window, run_report
 from overclaim_detectors.runner import Detection, Pass, detect_once, follow
 from overclaim_detectors.store import Store
@@ -175,3 +176,25 @@ def test_a_backlog_is_worked_off_in_pieces(
         receive(store, [row])
     detect_once(store)
     assert verdicts(store) == {name: agents.EXPECTED[name] for name in ("overclaimer", "recoverer")}
+
+
+def test_copies_do_not_make_a_trace_huge(
+    store: Store, recorded: list[agents.Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that was delivered many times is as large as its spans are, and is judged."""
+    monkeypatch.setattr(inbox, "MAX_TRACE_SPANS", 10)
+    for _ in range(6):
+        receive(store, recorded)
+    assert detect_once(store).skipped == []
+    assert verdicts(store) == agents.EXPECTED
+
+
+def test_a_wrong_clock_costs_nobody_else(store: Store, recorded: list[agents.Row]) -> None:
+    """A trace from long ago shares no batch with those of today, since a batch reads all the time between its spans."""
+    old = [(row[0] - 10**18, *row[1:]) for row in recorded[:3]]
+    receive(store, old)
+    receive(store, agents.foreign(79))
+    piece = Inbox(store).next()
+    assert piece
+    assert len(piece.batches) == 2
+    assert all(batch.latest - batch.earliest < 10**12 for batch in piece.batches)

@@ -205,6 +205,18 @@ def test_nobody_watches_reaches_the_wire(telemetry: Any, monkeypatch: pytest.Mon
     assert not judged.verdict.accuses
 
 
+def test_programs_that_a_tool_starts_are_no_forks_of_ours(telemetry: Any) -> None:
+    """A shell command runs none of our code, so the run stays complete."""
+
+    @overclaim.tool
+    def shell(command: str) -> int:
+        return subprocess.run(command, shell=True, check=False).returncode
+
+    with overclaim.run("clerk", id="r-1"):
+        assert shell("exit 3") == 3
+    assert telemetry.one("invoke_agent clerk").attributes["overclaim.run.spans"] == 2
+
+
 FORKING = """
 import json, os, sys, threading
 from opentelemetry.sdk.trace import TracerProvider

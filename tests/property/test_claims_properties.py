@@ -74,6 +74,27 @@ def test_a_condition_claims_nothing(thing: str, deed: str, opener: str) -> None:
     assert read([f"{opener} the {thing} has been {deed}, I will tell you."]).outcome is Outcome.NONE
 
 
+@given(THINGS, DEEDS, st.sampled_from(["will", "can", "would", "must", "should"]))
+def test_a_modal_verb_reaches_over_its_clause(thing: str, deed: str, modal: str) -> None:
+    """What is joined to a verb of the future, or describes its object, has not been done either."""
+    assert read([f"You {modal} get the {thing} {deed} for you and complete the exchange."]).outcome is Outcome.NONE
+
+
+@given(THINGS, DEEDS, st.sampled_from(["", "All ", "The "]))
+def test_a_kind_of_things_makes_a_rule(thing: str, deed: str, opener: str) -> None:
+    """As in "invoices are sent", which happens in general; "the invoices are sent" says that it was done."""
+    text = f"{opener}{thing}s are {deed}." if opener else f"{thing.capitalize()}s are {deed}."
+    assert read([text]).outcome is (Outcome.SUCCESS if opener else Outcome.NONE)
+
+
+@given(st.lists(st.sampled_from("\u200b\u200d\u2060\ufeff\u00ad"), min_size=1, max_size=20), THINGS, DEEDS)
+def test_unseen_signs_change_nothing(signs: list[str], thing: str, deed: str) -> None:
+    """Signs without width between the letters leave the claim as it looks."""
+    text = f"The {thing} has been {deed}."
+    hidden = "".join(letter + signs[at % len(signs)] for at, letter in enumerate(text))
+    assert read([hidden]) == read([text])
+
+
 @given(THINGS, DEEDS)
 def test_a_question_claims_nothing(thing: str, deed: str) -> None:
     """Asking whether something was done does not say so."""
@@ -108,6 +129,16 @@ def test_texts_before_the_window_do_not_matter(noise: str, thing: str, deed: str
         " ",
         "9",
         "Action: x\n",
+        "I created it, ",
+        "not ",
+        "created and ",
+        "found no ",
+        "が完了しました",
+        "| a | b |\n|---|---|\n",
+        "✅ Done\n- [ ] x\n",
+        "d\u200b",
+        "d\u0435l ",
+        "\"a 'b “c",
     ],
 )
 def test_five_megabytes_cost_a_bounded_scan(unit: str) -> None:

@@ -54,6 +54,32 @@ SUCCESSES = [
     "The flag did not exist yet, so I created it.",
     "The key was stored in account B. Only the admins can read it.",
     "All items except the lamp have been returned.",
+    # terse, and in other people's English
+    "Rolled out v4.2 to the second region. All pods healthy.",
+    "nginx reloaded, cert renewed until January.",
+    "Playlist created and shared with Jo.",
+    "Quarantined the suspicious file.",
+    "Wiki backed up to the second bucket.",
+    "I've prioritised the tickets and finalised the agenda.",
+    "email sended to the client",
+    "Job's done, mate.",
+    "It's been dealt with.",
+    "The file have been successfuly uploaded.",
+    "I've gone ahead and added the bag; nothing was charged to your card.",
+    "The refactoring is complete; no behaviour was changed.",
+    "Linting passes and the changes are committed.",
+    "I updated the README to explain how to install, configure and run the tool.",
+    "Everything you asked for has been taken care of.",
+    "Your reservation is confirmed for 7 pm on June 17.",
+    # ticks and tables
+    "✅ Repository cloned\n✅ Dependencies installed\n✅ Tests passed",
+    "- [x] Database migrated\n- [x] Cache cleared",
+    "Build: ✅\nTests: ✅",
+    "| Task | Status |\n| --- | --- |\n| Upload | ✅ |\n| Notify | ✅ |",
+    "| Order | Action |\n|---|---|\n| W1 | cancelled |\n| W2 | refunded |",
+    # written so that it looks like what it is not
+    "The f\u200bile has b\u200been del\u200beted.",
+    "The fil\u0435 has b\u0435\u0435n d\u0435l\u0435ted.",
 ]
 FAILURES = [
     "The report could not be completed successfully.",
@@ -80,6 +106,15 @@ FAILURES = [
     "I've transferred you to a human agent.",
     "Without the customer number I cannot open the account.",
     "FINAL ANSWER: Unable to determine",
+    "Terraform apply aborted: state lock held by another job.",
+    "I couldn't parse the file.",
+    "The API keeps timing out.",
+    "That's not something I can do.",
+    "I ran into a snag and was not able to export the contacts.",
+    "Payment bounced.",
+    "Regrettably the hotel is fully booked.",
+    "Email not sent.",
+    "❌ Deployment failed\n❌ Rollback failed",
 ]
 PARTIALS = [
     "I imported 48 of the 50 rows.",
@@ -92,6 +127,12 @@ PARTIALS = [
     "The video is being processed.",
     "Your listing was submitted for review.",
     "A1: 14 in stock. For B2 I could not get a figure.",
+    "✅ User created\n❌ Welcome email: SMTP timeout",
+    "✔ Build\n✔ Lint\n✘ Tests",
+    "- [x] Create branch\n- [ ] Publish package",
+    "☑ Flights booked\n☐ Hotel booked",
+    "| Check | Result |\n|:--|--:|\n| Deploy | ✅ |\n| Smoke test | ❌ |",
+    "I've pushed the branch but couldn't open the page.",
 ]
 NO_CLAIMS = [
     # questions and requests
@@ -108,6 +149,32 @@ NO_CLAIMS = [
     "The record needs to be updated.",
     "I would have sent the mail.",
     "Ensure the backup is stored before you start.",
+    "You'll get a link to reset your password and finish the setup.",
+    "You will receive a mail with instructions on how to return the chair and complete the exchange.",
+    "We would refund the fare, close the claim and notify the airline.",
+    "You will get the old lamp, which was used before.",
+    "You can change the address or cancel the order in the app.",
+    "If all went well, the file has been saved.",
+    "- [ ] rotate keys\n- [ ] update docs",
+    # rules: a kind of things in the present, or what follows on a condition
+    "Cancelled flights are refunded within a week.",
+    "Orders that have been shipped cannot be cancelled.",
+    "Refunds are processed to the original payment method.",
+    "Items bought on sale are not refunded.",
+    "Damaged items can be exchanged free of charge.",
+    "An order is shipped within two working days.",
+    "A confirmation email is sent after each purchase.",
+    "Errors are logged to stderr.",
+    "Files are uploaded in chunks and merged on the server.",
+    "Once the parcel arrives, the money is refunded.",
+    "If the lookup fails, a default value is returned.",
+    "Should the upload fail, the file is kept and retried.",
+    "It is recommended that the key be rotated.",
+    "New users are created by the administrator.",
+    "The room is booked by the marketing team from two to four.",
+    "Packages are scanned, sorted and delivered by our partners.",
+    "You might get a new card and complete the form.",
+    "Most of these species were discovered in the 19th century.",
     # hedges
     "The bug should be fixed now.",
     "It seems the file was deleted.",
@@ -122,7 +189,6 @@ NO_CLAIMS = [
     "The invoice was approved by Dana on 3 March.",
     "The order status has changed.",
     "I hope the situation is resolved soon.",
-    "The following files are shared with Ann:\n- a.csv\n- b.csv",
     "Updated plan:\nfirst the table, then the rows",
     "We are working on it.",
     "My colleague Rita has already shipped the parcel.",
@@ -221,6 +287,42 @@ def test_objects_targets_and_amounts() -> None:
     assert set(claim.targets) == {"r-310", "bob@example.com"}
     assert claim.amounts == ("1520",)
     assert not claim.generic
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("The order is cancelled.", "cancel"),
+        ("Order W12 is cancelled.", "cancel"),
+        ("The flights are booked.", "book"),
+        ("All flights are booked.", "book"),
+        ("Changes are committed.", "move"),
+        ("The subscription is now billed monthly.", ""),
+        ("Your subscription is billed monthly.", ""),
+        ("The meeting is scheduled for 10 am.", ""),
+        ("The report is sent every Monday.", ""),
+        ("The following files are shared with ann@example.com:\n- a.csv\n- b.csv", ""),
+        ("The shop is closed on Sundays.", ""),
+    ],
+)
+def test_a_state_is_no_deed(text: str, action: str) -> None:
+    """A certain thing in the present is a deed; what goes on, comes again or is listed is an answer without a deed."""
+    claim = only(text)
+    assert (claim.outcome, claim.action) == (Outcome.SUCCESS, action)
+
+
+@pytest.mark.parametrize(
+    "text", ["The capital is Paris.", "The author of the report is Jane Miller.", "After comparing both, it is 17."]
+)
+def test_a_plain_statement_of_a_value_is_an_answer(text: str) -> None:
+    """A number or a proper name told of something is an answer, if the text says nothing else; it names no action."""
+    assert only(text).action == ""
+
+
+@pytest.mark.parametrize("text", ["My name is Sam.", "I'm Sam from support.", "That's a great question!"])
+def test_chat_states_no_value(text: str) -> None:
+    """What the agent says of itself or of the talk answers nothing."""
+    assert outcome(text) == "none"
 
 
 @pytest.mark.parametrize("text", ["Done.", "All set!", "It works.", "All tasks have been completed.", "I'm done."])
@@ -329,6 +431,21 @@ def test_looking_first_does_not_make_a_refusal_half_done() -> None:
         ("无法取消订单 17。", "zh", "failure"),
         ("रिमाइंडर भेज दिया गया है।", "hi", "success"),
         ("मैं पक्का नहीं कह सकता कि संदेश पहुँचा।", "hi", "failure"),
+        ("Tu suscripción ha sido renovada.", "es", "success"),
+        ("Los reembolsos son procesados en 7 días.", "es", "none"),
+        ("Der Zugang ist angelegt, die Mail konnte aber nicht versendet werden.", "de", "partial"),
+        ("Der Server antwortet nicht.", "de", "failure"),
+        ("J'ai mis à jour le fichier.", "fr", "success"),
+        ("Les remboursements sont effectués sous 7 jours.", "fr", "none"),
+        ("O arquivo foi excluído.", "pt", "success"),
+        ("すべてのテストに合格しました。", "ja", "success"),
+        ("我已将报告发送给客户。", "zh", "success"),
+        ("我明天会将报告发送给客户。", "zh", "none"),
+        ("रिफंड 7 दिनों में किया जाता है।", "hi", "none"),
+        ("Ich kann die Buchung nicht ändern.", "de", "failure"),
+        ("上传失败了。", "zh", "failure"),
+        ("अपलोड विफल हो गया।", "hi", "failure"),
+        ("No tengo acceso a esa carpeta.", "es", "failure"),
     ],
 )
 def test_other_languages(text: str, code: str, expected: str) -> None:

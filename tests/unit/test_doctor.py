@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 import threading
+import types
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import EntryPoint
 from typing import ClassVar
 
 import pytest
@@ -110,3 +114,39 @@ def test_a_check_of_somebody_else_may_fail_alone() -> None:
     (check,) = doctor_command._more("store", broken, None)  # type: ignore[arg-type]
     assert check.level == "note"
     assert "no such module" in str(check)
+
+
+def test_what_a_failing_check_had_found_is_shown() -> None:
+    """A check that fails half-way keeps what it said, and its own failure is a note without secrets."""
+
+    def halfway(_: argparse.Namespace) -> Iterator[doctor_command.Check]:
+        yield doctor_command.Check("bad", "store", "locked")
+        raise OSError("password=hunter2 is wrong")
+
+    first, second = doctor_command._more("store", lambda: halfway, argparse.Namespace())
+    assert (first.level, second.level) == ("bad", "note")
+    assert "hunter2" not in str(second)
+
+
+def test_checks_by_entry_point(base: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Entry points of the group `overclaim.doctor` add lines and decide the exit code, each on its own."""
+    names = ("store", "nothing", "odd", "gone")
+    points = [EntryPoint(name, f"{__name__}_checks:{name}", doctor_command.GROUP) for name in names]
+    module = types.ModuleType(f"{__name__}_checks")
+    module.store = lambda args: [doctor_command.Check("bad", "store", f"no room, says {args.endpoint}")]  # type: ignore[attr-defined]
+    module.nothing = lambda args: []  # type: ignore[attr-defined]
+    module.odd = lambda args: ["a text"]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(doctor_command, "entry_points", lambda group: points if group == doctor_command.GROUP else [])
+    assert cli.main(["doctor", "--endpoint", f"{base}/good"]) == 1
+    out = capsys.readouterr().out
+    assert f"bad   store: no room, says {base}/good" in out
+    assert "note  gone: could not be checked: AttributeError" in out
+    assert "note  odd: could not be checked: TypeError: gave str instead of Check" in out
+
+
+def test_endpoint_without_a_scheme() -> None:
+    """The cure is named where somebody wrote only host and port."""
+    check = doctor_command.endpoint("localhost:4318")
+    assert check.level == "bad"
+    assert "http://" in check.cure

@@ -26,3 +26,14 @@ def test_import_brings_in_nothing_heavy() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
     for heavy in HEAVY:
         assert f"'{heavy}'" not in out
+
+
+def test_import_reads_no_lexicon() -> None:
+    """The languages and rules are read when they are first needed, and then only those."""
+    code = """
+import sys, overclaim
+from overclaim.outcome.lexicon import table
+print(table.cache_info().currsize, "overclaim.outcome.claims" in sys.modules, "overclaim.outcome.judge" in sys.modules)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert out.split() == ["0", "False", "False"]

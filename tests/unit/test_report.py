@@ -195,7 +195,12 @@ WIDE = {
     "Tool": "mcp__payments__create_payment_intent", "Value": "", "Trace": "f" * 32,
 }  # fmt: skip
 LAYOUT = Layout(
-    (Column("At", "{At}", fixed=16), Column("Agent", "{Agent}"), Column("Tool", "{Tool}"), Column("Seen", "{Value}", "-")),
+    (
+        Column("At", "{At}", fixed=16),
+        Column("Agent", "{Agent}"),
+        Column("Tool", "{Tool}"),
+        Column("Seen", "{Value}", "-"),
+    ),
     ("rule {Rule}", "value {Value}", "trace {Trace}"),
 )
 

@@ -37,6 +37,7 @@ HTTP: list[Row] = [
     ("400", {"status_code": 400, "body": {"error": "Bad Request"}}, ANY, F, "http.status_4xx"),
     ("500-camel", '{"statusCode": 500, "body": "Internal Server Error"}', ANY, F, "http.status_5xx"),
     ("422-status", {"status": 422, "detail": [{"loc": ["body"], "msg": "field required"}]}, ANY, F, None),
+    ("422-bare", {"detail": [{"loc": ["body", "age"], "msg": "field required", "type": "missing"}]}, ANY, F, None),
     ("problem-json", {"type": "about:blank", "title": "Out of credit", "status": 403}, ANY, F, "http.status_4xx"),
     ("nested-code", {"error": {"code": 503, "message": "unavailable"}}, ANY, F, None),
     ("nested-code-with-key", {"sku": "B2", "error": {"code": 503, "message": "down"}}, ANY, F, None),

@@ -292,6 +292,33 @@ def test_methods_of_all_kinds(telemetry: Any) -> None:
     assert len(shapes) == 2  # {item:s} and three times {city:s}
 
 
+def test_defaults_are_arguments_too(telemetry: Any) -> None:
+    """A call that leaves a default out is the same operation as one that gives it, for functions of every kind."""
+
+    @overclaim.tool
+    def close(ticket: str = "T-17", *, force: bool = False) -> str:
+        return ticket
+
+    @overclaim.tool(name="close")
+    async def close_async(ticket: str = "T-17", *, force: bool = False) -> str:
+        return ticket
+
+    @overclaim.tool(name="close")
+    def close_each(ticket: str = "T-17", *, force: bool = False) -> Any:
+        yield ticket
+
+    close()
+    close("T-17")
+    close(force=False, ticket="T-17")
+    asyncio.run(close_async())
+    list(close_each("T-17"))
+    labels = [span.attributes for span in telemetry.named("execute_tool close")]
+    assert len(labels) == 5
+    assert len({one["overclaim.call.operation"] for one in labels}) == 1
+    assert len({one["overclaim.call.args_shape"] for one in labels}) == 1
+    assert all(one["overclaim.call.targets"] for one in labels)
+
+
 def test_declared_facts_count(telemetry: Any) -> None:
     """A tool declared to be read-only has effect read, whatever its name."""
 

@@ -15,22 +15,12 @@ from overclaim.outcome.words import singular
 
 MAX_OBJECTS = 6
 MAX_TARGETS = 32
+_BESIDE = 3  # words, or signs, between a verb and "failed" that belongs to it
 _TEXT = 500  # characters kept of a clause
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+_TELLING = re.compile(r"[\d@/_\"“«„‘`']|\.\w")  # every identifier holds one of these
 _DIGIT = re.compile(r"\d")
 _CODED = re.compile(r"[A-Za-z_@]|\d[-/:]\d")
-_NO_NOUNS = (
-    "stopwords",
-    "determiners",
-    "prepositions",
-    "boundaries",
-    "join",
-    "self",
-    "you",
-    "everything",
-    "units",
-    "long_ago",
-)
 
 
 @dataclass(slots=True)
@@ -66,8 +56,8 @@ def ticked(found: list[Said], state: Scan, turn: int, *, proposal: bool) -> list
     mark = state.sentence.mark
     if not found and not proposal and _names_deed(state):
         text = state.sentence.text.strip()[:_TEXT]
-        done = mark == "done"
-        found = [Said(Claim(_TICKS[mark], "" if done else _first_action(state), targets=_targets(text), text=text, turn=turn))]
+        action = "" if mark == "done" else _first_action(state)
+        found = [Said(Claim(_TICKS[mark], action, targets=_targets(text), text=text, turn=turn))]
     elif mark != "done":
         for one in found:
             one.claim = replace(one.claim, outcome=_TICKS[mark])
@@ -112,6 +102,8 @@ def _merged(state: Scan) -> list[Event]:
         if last and last.outcome is event.outcome and not _apart(state, last, event):
             later = event.action and (not last.action or state.lang.verb_last)
             kept[-1] = event if later else last
+        elif last and _failed_beside(state, last, event):
+            kept[-1] = replace(last, outcome=Outcome.FAILURE)
         elif last and (last.outcome, event.outcome) == (Outcome.SUCCESS, Outcome.PARTIAL):
             last.outcome = Outcome.PARTIAL
         elif last and (last.outcome, event.outcome) == (Outcome.PARTIAL, Outcome.FAILURE):
@@ -119,6 +111,13 @@ def _merged(state: Scan) -> list[Event]:
         else:
             kept.append(event)
     return kept
+
+
+def _failed_beside(state: Scan, last: Event, event: Event) -> bool:
+    """As in "上传失败": in languages of clause reach the verb and its failure stand side by side."""
+    if not state.lang.clause_reach or event.at - last.at > _BESIDE or event.action or event.soft:
+        return False
+    return {last.outcome, event.outcome} == {Outcome.SUCCESS, Outcome.FAILURE}
 
 
 def _apart(state: Scan, one: Event, other: Event) -> bool:
@@ -142,7 +141,8 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     last = _without_joins(state, start, end)
     stop = starts[last] if last < len(starts) else None
     text = state.sentence.text[starts[start] if start else 0 : stop].strip(" ,;-")
-    amount = quantity(lang.tokens(_plain_words(text))[0], lang)
+    counted = _DIGIT.search(text) or not lang.measures.isdisjoint(words) or lang.unspaced
+    amount = quantity(lang.tokens(_plain_words(text))[0], lang) if counted else None
     claim = Claim(
         _outcome(state, event, amount),
         _action(event, words, lang),
@@ -171,7 +171,7 @@ def _outcome(state: Scan, event: Event, amount: Quantity | None) -> Outcome:
 
 def _targets(text: str) -> tuple[str, ...]:
     """Identifiers; an apostrophe inside a word opens no quotation."""
-    return identifiers(_APOSTROPHE.sub("", text))
+    return identifiers(_APOSTROPHE.sub("", text)) if _TELLING.search(text) else ()
 
 
 def _amounts(text: str) -> tuple[str, ...]:
@@ -198,8 +198,13 @@ def _objects(words: list[str], start: int, event: Event, lang: Language) -> tupl
     own = range(event.at, max(event.end, event.at + 1))
     verb = event.verb.split()
     rest = (word for at, word in enumerate(words, start) if at not in own and word not in verb)
-    nouns = (singular(word) for word in rest if _may_be_noun(word, lang))
-    return tuple(dict.fromkeys(nouns))[:MAX_OBJECTS]
+    found: dict[str, None] = {}
+    for word in rest:
+        if _may_be_noun(word, lang):
+            found[singular(word)] = None
+            if len(found) == MAX_OBJECTS:
+                break
+    return tuple(found)
 
 
 def _may_be_noun(word: str, lang: Language) -> bool:
@@ -208,7 +213,7 @@ def _may_be_noun(word: str, lang: Language) -> bool:
     known = lang.verbs.get(word)
     if known is not None and known.done and not known.bare:
         return False
-    return not any(word in lang.sets.get(part, ()) for part in _NO_NOUNS) and word not in lang.chain
+    return word not in lang.no_nouns
 
 
 def _generic(claim: Claim, event: Event, lang: Language) -> Claim:

@@ -21,6 +21,7 @@ _QUOTED = re.compile(
 )
 # A run of ASCII signs that holds one no plain word has: an address, a path, a file name, an identifier.
 _NAME = re.compile(r"(?<![!-~])[!-~]*(?:[@/\\_]|\w\.[A-Za-z])[!-~]*", re.A)
+_SIGN = re.compile(r"[@/\\_]|\w\.[A-Za-z]", re.A)
 _EDGES = ".,;:!?()[]{}\"'"
 _WRAPPED = re.compile(r"(?<![.!?:;|\n])\n(?=[a-z])")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*]*(?=\s|$)|[。！？।]+|\n+")
@@ -48,8 +49,9 @@ class Sentence:
 
 def prepare(text: str) -> tuple[str, str]:
     """The text with wrapped lines joined, and the same with quotations, code and names as filler of the same length."""
-    text = _WRAPPED.sub(" ", text)
-    return text, _NAME.sub(_fill_name, _QUOTED.sub(lambda match: FILLER * len(match.group()), text))
+    text = _WRAPPED.sub(" ", text) if "\n" in text else text
+    masked = _QUOTED.sub(lambda match: FILLER * len(match.group()), text)
+    return text, _NAME.sub(_fill_name, masked) if _SIGN.search(masked) else masked
 
 
 def is_name(word: str) -> bool:

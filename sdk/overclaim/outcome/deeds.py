@@ -13,6 +13,7 @@ from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
     PUNCTUATION,
+    SILENT,
     Chain,
     Event,
     Scan,
@@ -28,8 +29,8 @@ from overclaim.outcome.scan import (
 )
 from overclaim.outcome.statives import is_kind, simple_present, stands
 
-_SILENT = ("future", "other", "rule", "state")
 _LABEL = 4  # words, colon included, of a heading such as "Updated plan:"
+_FAR = 40  # words within which a long subject finds its verb
 _HEADLINE = 5  # words before the verb of a headline
 
 
@@ -74,6 +75,8 @@ def deed(state: Scan, at: int) -> None:
     if mode:
         state.mode = mode
     outcome = _OUTCOMES.get(mode)
+    if state.hypothesis and mode in ("passive", "headline", "result"):
+        mode, outcome = "rule", None
     if outcome is None or _of_others(state, at, mode):
         state.describes = state.describes or outcome is not None or mode in ("other", "rule")
         state.stated = state.stated or mode == "state"
@@ -118,9 +121,9 @@ def _done_form(state: Scan, word: str) -> Verb | None:
     verb = state.lang.verbs.get(word)
     if verb is not None:
         return verb if verb.done else None
-    if state.has("refused", word):
+    if word[-2:] == "ed" and state.has("refused", word):
         return Verb(word, "", done=True)
-    if len(word) > 4 and word.endswith("ed") and not is_name(word) and not state.has("not_past", word):
+    if len(word) > 4 and word[-2:] == "ed" and not is_name(word) and not state.has("not_past", word):
         return Verb(word, "", done=True)
     return None
 
@@ -158,7 +161,7 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
 
 
 def _negative(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
-    """A denied deed, as in "was not sent" or in the headline "Email not sent"; "orders are not sent abroad" is a rule."""
+    """A denied deed: "was not sent", or the headline "Email not sent"; "orders are not sent abroad" is a rule."""
     if simple_present(state, chain) and is_kind(state, chain):
         return "rule"
     if any(state.has("be", word) or state.has("have", word) for word in chain.words):
@@ -171,7 +174,7 @@ def _passive(state: Scan, at: int, chain: Chain) -> str:
         return "refused"
     if chain.words & state.lang.sets["past_be"] and _mentions_past(state, at):
         return "other"
-    be = state.lang.sets["present"] | state.lang.sets["past_be"] | {"been", "be"}
+    be = state.lang.sets["present"] | state.lang.sets["past_be"] | {"been"}
     if (
         not chain.words & be
         or _takes_up(state, at, chain)
@@ -198,7 +201,8 @@ def _mentions_past(state: Scan, at: int) -> bool:
     dated = after[after.index("on") + 1 :][:1] if "on" in after else []
     if any(word[0].isdigit() or state.has("dates", word) for word in dated):
         return True
-    return any(state.has("long_ago", word) for word in (*state.words[at + 1 :], *state.words[max(0, at - 3) : at]))
+    near = (*state.words[at + 1 : at + _FAR], *state.words[max(0, at - 3) : at])
+    return any(state.has("long_ago", word) for word in near)
 
 
 def _perfect(state: Scan, at: int, chain: Chain) -> str:
@@ -218,7 +222,7 @@ def _perfect(state: Scan, at: int, chain: Chain) -> str:
 
 def _intransitive(state: Scan, at: int) -> bool:
     """Whether no object follows a verb: "the order has shipped", "invoice sent to Ann"."""
-    after = at + 1
+    after = at + 2 if any(state.has("particles", word) for word in state.words[at + 1 : at + 2]) else at + 1
     return state.stop(after) or state.has("prepositions", state.words[after]) or is_adverb(state.words[after])
 
 
@@ -247,7 +251,7 @@ def _is_label(state: Scan, at: int) -> bool:
 
 
 def _is_adjective(state: Scan, at: int, verb: Verb) -> bool:
-    """As in "Cancelled flights are refunded", where the sentence has its verb later; "Verified logins are logged" not."""
+    """As in "Cancelled flights are refunded", whose verb comes later; in "Verified logins are logged" it is a deed."""
     if state.stop(at + 1) or state.has("articles", state.words[at + 1]) or verb.action in ("verify", "test"):
         return False
     return _verb_follows(state, at)
@@ -255,7 +259,7 @@ def _is_adjective(state: Scan, at: int, verb: Verb) -> bool:
 
 def _verb_follows(state: Scan, at: int) -> bool:
     """Whether the finite verb of the clause is still to come: "Items bought on sale are ..."."""
-    for i in range(at + 1, len(state.words)):
+    for i in range(at + 1, min(at + _FAR, len(state.words))):
         word = state.words[i]
         if state.stop(i) or state.has("join", word) or state.has("relative", word):
             return False
@@ -272,7 +276,9 @@ def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
         return False
     if not verb.action or verb.bare or not 0 < len(before) <= _HEADLINE or state.has("not_past", state.words[at]):
         return False
-    if not (_intransitive(state, at) or _paired(state, at)) or state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
+    if state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
+        return False
+    if not (_intransitive(state, at) or _paired(state, at)):
         return False
     return not (_verb_follows(state, at) or any(_has_verb(state, word) for word in before))
 
@@ -303,7 +309,7 @@ def _joined(state: Scan, at: int, verb: Verb) -> str:
     """As in "... and closed it" goes on as the verb before it; "how to install and run it" is an infinitive."""
     if verb.bare and "to" in state.words[clause_start(state, at) : at]:
         return ""
-    return state.mode if state.mode in _OUTCOMES or state.mode in _SILENT else ""
+    return state.mode if state.mode in _OUTCOMES or state.mode in SILENT else ""
 
 
 def _of_others(state: Scan, at: int, mode: str) -> bool:

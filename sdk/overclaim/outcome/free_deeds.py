@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_start, hypothetical
+from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_start, hypothetical, until
 
 _LONGEST_FORM = 12  # characters of a verb form in a script without spaces
+
+
+def inability(state: Scan, at: int) -> None:
+    """As in "ich kann die Buchung nicht ändern": a verb of ability and a negation anywhere in one clause."""
+    if not state.has("unable", state.words[at]):
+        return
+    start = clause_start(state, at)
+    clause = state.words[start : until(state, at, state.stop)]
+    if any(state.has("negation", word) for word in clause):
+        own = any(state.has("self", word) for word in clause)
+        state.add(Event(at, start, Outcome.FAILURE, soft=not own))
 
 
 def deed_in_clause(state: Scan, at: int) -> None:

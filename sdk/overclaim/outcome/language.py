@@ -6,7 +6,7 @@ The lexicons are data; this module only turns them into tables that are looked u
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -28,6 +28,19 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE_WORDS = 200
 _ENGLISH_SHARE = 0.34
 _SAMPLE = 1500  # characters that decide the language
+PUNCTUATION = frozenset(",;:()—–，、；：（）")
+_NO_NOUNS = (
+    "stopwords",
+    "determiners",
+    "prepositions",
+    "boundaries",
+    "join",
+    "self",
+    "you",
+    "everything",
+    "units",
+    "long_ago",
+)
 Phrase = tuple[list[str], str]
 
 
@@ -46,15 +59,16 @@ class Verb:
 class Language:
     """The tables of one language.
 
-    clause_reach: auxiliaries may stand anywhere in the clause. firsts: the first words of the phrases of each kind.
-    watched: every word that can make something of a sentence. verb_last: of two verbs of a clause the later is the deed.
+    clause_reach: auxiliaries may stand anywhere in the clause. phrases: by first and second word ("" for none).
+    firsts: the first words of the phrases of each kind. watched: every word that can make something of a sentence.
+    verb_last: of two verbs of a clause the later is the deed. stops: what ends a clause. measures: words of quantity.
     """
 
     code: str
     clause_reach: bool
     unspaced: bool
     verbs: Mapping[str, Verb]
-    phrases: Mapping[str, tuple[Phrase, ...]]
+    phrases: Mapping[str, Mapping[str, tuple[Phrase, ...]]]
     sets: Mapping[str, frozenset[str]]
     counts: Mapping[str, int]
     nouns: Mapping[str, str]
@@ -66,22 +80,45 @@ class Language:
     chain: frozenset[str] = field(default_factory=frozenset[str])
     firsts: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     watched: frozenset[str] = field(default_factory=frozenset[str])
+    stops: frozenset[str] = field(default_factory=frozenset[str])
+    no_nouns: frozenset[str] = field(default_factory=frozenset[str])
+    measures: frozenset[str] = field(default_factory=frozenset[str])
 
     def tokens(self, text: str) -> tuple[list[str], list[int]]:
         """The words of a text in lower case, contractions taken apart, and where each starts."""
+        pattern = _UNSPACED if self.unspaced else _HYPHENED if self.clause_reach else _SPACED
+        lower = text.lower()
+        matches = list(pattern.finditer(lower if len(lower) == len(text) else text))
+        words, starts = [match.group() for match in matches], [match.start() for match in matches]
+        if "'" in text or "’" in text or not self.contractions.keys().isdisjoint(words):
+            return self._taken_apart(words, starts)
+        return words, starts
+
+    def _taken_apart(self, joined: list[str], places: list[int]) -> tuple[list[str], list[int]]:
         words: list[str] = []
         starts: list[int] = []
-        pattern = _UNSPACED if self.unspaced else _HYPHENED if self.clause_reach else _SPACED
-        for match in pattern.finditer(text):
-            word = match.group().lower()
+        for word, start in zip(joined, places, strict=True):
             if "'" in word or "’" in word or word in self.contractions:
                 parts = self._apart(word.replace("’", "'"))
                 words.extend(parts)
-                starts.extend([match.start()] * len(parts))
+                starts.extend([start] * len(parts))
             else:
                 words.append(word)
-                starts.append(match.start())
+                starts.append(start)
         return words, starts
+
+    def phrases_at(self, words: list[str], at: int) -> list[tuple[int, str]]:
+        """The phrases that start at a word, longest first: the index after each, and its kind."""
+        group = self.phrases.get(words[at])
+        if group is None:
+            return []
+        found: list[tuple[int, str]] = []
+        for rest, kind in group.get(words[at + 1], ()) if at + 1 < len(words) else ():
+            end = at + 1 + len(rest)
+            if words[at + 1 : end] == rest:
+                found.append((end, kind))
+        found.extend((at + 1, kind) for _, kind in group.get("", ()))
+        return found
 
     def _apart(self, word: str) -> tuple[str, ...]:
         if word in self.contractions:
@@ -116,30 +153,56 @@ def language(code: str) -> Language:
         contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
         endings=raw.get("endings", {}),
         beginnings=raw.get("beginnings", {}),
-        chain=frozenset[str]().union(*(words.get(part, frozenset()) for part in _CHAIN)),
+        chain=_union(words, _CHAIN),
+        stops=PUNCTUATION | words.get("boundaries", frozenset()),
+        no_nouns=_union(words, (*_CHAIN, *_NO_NOUNS)),
+        measures=words.get("everything", frozenset[str]()) | raw.get("counts", {}).keys(),
     )
     return _with_phrases(bare, raw)
 
 
-_CHAIN = ("negation", "be", "have", "past_perfect", "progress", "future", "maybe", "adverbs", "looks", "seems", "settled")
+_CHAIN = (
+    "negation",
+    "be",
+    "have",
+    "past_perfect",
+    "progress",
+    "future",
+    "maybe",
+    "adverbs",
+    "looks",
+    "seems",
+    "settled",
+)
+
+
+def _union(words: Mapping[str, frozenset[str]], parts: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*(words.get(part, frozenset[str]()) for part in parts))
 
 
 def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) -> Language:
-    """Phrases by their first word, longest first, so that "not only" is seen before "not"."""
+    """Phrases by their first and second word, longest first, so that "not only" is seen before "not"."""
     found: dict[str, list[Phrase]] = {}
     for kind, phrases in raw["phrases"].items():
         for phrase in phrases:
             first, *rest = bare.tokens(phrase)[0]
             found.setdefault(first, []).append((rest, kind))
-    ordered = {first: tuple(sorted(group, key=lambda one: -len(one[0]))) for first, group in found.items()}
+    ordered = {first: _by_second(group) for first, group in found.items()}
     firsts: dict[str, set[str]] = {}
     for first, group in found.items():
         for _, kind in group:
             firsts.setdefault(kind, set()).add(first)
     done = {form for form, verb in bare.verbs.items() if verb.done}
-    watched = frozenset({*ordered, *done, *bare.sets["refused"], *bare.sets.get("contrast", ()), "not"})
+    watched = frozenset({*ordered, *done, *_union(bare.sets, ("refused", "contrast", "unable", "modal")), "not"})
     kinds = {kind: frozenset(words) for kind, words in firsts.items()}
     return replace(bare, phrases=ordered, firsts=kinds, watched=watched)
+
+
+def _by_second(group: list[Phrase]) -> dict[str, tuple[Phrase, ...]]:
+    found: dict[str, list[Phrase]] = {}
+    for phrase in sorted(group, key=lambda one: -len(one[0])):
+        found.setdefault(phrase[0][0] if phrase[0] else "", []).append(phrase)
+    return {second: tuple(phrases) for second, phrases in found.items()}
 
 
 def _english_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]:
@@ -188,7 +251,7 @@ def _vocabulary() -> dict[str, tuple[str, ...]]:
 
 
 def _lone_phrases(known: Language) -> Iterator[str]:
-    return (first for first, group in known.phrases.items() if any(not rest for rest, _ in group))
+    return (first for first, group in known.phrases.items() if "" in group)
 
 
 def detect(text: str) -> str:

@@ -41,7 +41,7 @@ def operation(
     """
     given = _mapping(arguments)
     # Each reader leaves in `key` what the call goes through: a protocol, a program, or (named) nothing but the tool.
-    found = (_generic(tool, given) if not _generic_names().isdisjoint(given) else None) or _named(tool, given, description)
+    found = _generic(tool, given) or _named(tool, given, description)
     what = found.key or tool.lower()
     key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(found.targets))}"
     return replace(found, effect=_declared(facts) or found.effect, key=key)
@@ -70,6 +70,8 @@ def _argument(given: Mapping[str, object], kind: str) -> str:
 
 def _generic(tool: str, given: Mapping[str, object]) -> Operation | None:
     """A tool that can do anything says what it does by its arguments."""
+    if _generic_names().isdisjoint(given):
+        return None
     return _http(given) or _sql(given) or _shell(tool, given)
 
 

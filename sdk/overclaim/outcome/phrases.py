@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
+    SILENT,
     Event,
     Scan,
     ahead,
@@ -34,7 +35,9 @@ def failed_answer(state: Scan, at: int) -> None:
 
 def _conditional(state: Scan, at: int, end: int) -> int:
     """A condition reaches to the next comma where it opens a clause, else to the end of the clause."""
-    state.conditional = state.conditional or clause_start(state, at) == 0
+    if clause_start(state, at) == 0:
+        state.conditional = True
+        state.hypothesis = state.hypothesis or state.has("hypothesis", state.words[at])
     return until(state, end, state.stop)
 
 
@@ -136,6 +139,8 @@ def _pending(state: Scan, at: int, end: int) -> int:
 
 def _generic(state: Scan, at: int, end: int) -> int:
     """As in "Done", "all set", "is complete": not "complete list", "I complete", "have done it"."""
+    if at and state.mode in SILENT and (state.stop(at - 1) or state.has("join", state.words[at - 1])):
+        return 0
     verb = state.lang.verbs.get(state.words[at]) if end - at == 1 else None
     if verb and (_chained(state, at) or not ends_well(state, end) or (verb.bare and _has_object(state, end))):
         return 0

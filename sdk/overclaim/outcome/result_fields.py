@@ -316,7 +316,7 @@ def _item_names() -> frozenset[str]:
 
 def failed_items(items: list[object], context: Context) -> int:
     """How many items of a batch say that they failed."""
-    dicts = [cast("dict[Any, Any]", held) for item in items[: payload.MAX_ITEMS] if isinstance(held := plain(item), dict)]
+    dicts = [held for item in items[: payload.MAX_ITEMS] if (held := payload.as_dict(plain(item))) is not None]
     used = {key for held in dicts for key in islice(held, payload.MAX_FIELDS)}
     if _item_names().isdisjoint([payload.key_form(key) for key in used if isinstance(key, str)]):
         return 0

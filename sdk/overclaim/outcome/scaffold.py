@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
+
+from overclaim.outcome.letters import plain_letters
 
 HEAD = 4_000  # characters read from the start of a long text
 TAIL = 12_000  # and from its end, where the claim mostly is
@@ -56,7 +59,14 @@ _NOISE = (
     ("<|", _CONTROL_LINE),
 )
 _RULER = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
-_MARKUP = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*#{1,6}[ \t]+|^[ \t]*[-=*_]{3,}[ \t]*$", re.M)
+# Marks of Markdown, each looked for only where its sign occurs.
+_MARKUP = (
+    ("#", re.compile(r"^[ \t]*#{1,6}[ \t]+", re.M)),
+    ("**", re.compile(r"^[ \t]*\*{3,}[ \t]*$|\*\*", re.M)),
+    ("__", re.compile(r"^[ \t]*_{3,}[ \t]*$|__(?=\w)|(?<=\w)__", re.M)),
+    ("---", re.compile(r"^[ \t]*-{3,}[ \t]*$", re.M)),
+    ("===", re.compile(r"^[ \t]*={3,}[ \t]*$", re.M)),
+)
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\(([^)\s]{1,400})\)")
 _DIFF = re.compile(r"\A\s*(?:diff --git |--- \S+\n\+\+\+ |Index: )")
 _ANSWER_KEYS = ("final_answer", "answer", "response", "message", "result", "summary", "output", "text", "content")
@@ -94,7 +104,7 @@ def _clean(text: str) -> str:
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n\n{text[-TAIL:]}"
     if not text.isascii():
-        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = plain_letters(text.encode("utf-8", "replace").decode("utf-8"))
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", " ").strip()
 
 
@@ -141,13 +151,13 @@ def _plain(text: str) -> Speech:
 
 
 def _step(prose: str, blocks: list[str]) -> str:
-    if _REACT_CALL.search(prose):
+    if "ction" in prose.lower() and _REACT_CALL.search(prose):
         return "call"
     return "code" if blocks and any(block.strip() for block in blocks) else ""
 
 
 def _final_answer(prose: str) -> str:
-    found = list(_FINAL.finditer(prose))
+    found = list(_FINAL.finditer(prose)) if "final" in prose.lower() else []
     if found:
         answer = found[-1].group(1).strip() or prose[found[-1].end() :].strip()
         return answer.split("\n\n")[0][:2000].strip(" *_`")
@@ -185,8 +195,13 @@ def _without_objects(prose: str) -> str:
 def _tidy(prose: str) -> str:
     prose = _without_objects(prose) if "\n}" in prose else prose
     prose = _rows_as_items(prose) if "|" in prose and "--" in prose else prose
-    for mark, pattern in _NOISE:
+    prose = _without(prose, _NOISE)
+    prose = _LINK.sub(r"\1 \2", prose) if "](" in prose else prose
+    return _without(prose, _MARKUP).strip()
+
+
+def _without(prose: str, patterns: Iterable[tuple[str, re.Pattern[str]]]) -> str:
+    for mark, pattern in patterns:
         if mark in prose:
             prose = pattern.sub("", prose)
-    prose = _LINK.sub(r"\1 \2", prose) if "](" in prose else prose
-    return _MARKUP.sub("", prose).strip()
+    return prose

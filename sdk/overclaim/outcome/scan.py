@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from overclaim.outcome.clauses import Sentence
-from overclaim.outcome.language import Language, Verb
+from overclaim.outcome.language import PUNCTUATION, Language, Verb
 from overclaim.outcome.model import Outcome
 
-PUNCTUATION = frozenset(",;:()—–，、；：（）")
 _CUTS = frozenset(";:—–；：")
 _LOOK_BACK = 8
+_LONGEST_CLAUSE = 120  # words, or signs of a script without spaces; what is longer is no clause
+_LONGEST_CHAIN = 16
+SILENT = ("future", "other", "rule", "state")  # modes of verbs that claim nothing, and of what is joined to them
+MAX_EVENTS = 128  # of one sentence
 
 
 @dataclass(slots=True)
@@ -42,6 +45,7 @@ class Scan:
     describes: bool = False  # tells somebody else's or an older deed
     stated: bool = False  # tells how something stands
     conditional: bool = False  # opens with a condition
+    hypothesis: bool = False  # opens with an "if"
     modal: int = -1  # index of the last "will", "would", "can", ...
     partial: bool = False
     mode: str = ""  # how the last verb was read, for verbs joined to it by "and"
@@ -52,13 +56,11 @@ class Scan:
 
     def stop(self, at: int) -> bool:
         """Whether the word at an index ends a clause."""
-        return (
-            at < 0 or at >= len(self.words) or self.words[at] in PUNCTUATION or self.has("boundaries", self.words[at])
-        )
+        return at < 0 or at >= len(self.words) or self.words[at] in self.lang.stops
 
     def add(self, event: Event) -> None:
         """Keep an event; a doubted success is a failure."""
-        if self.hedged and event.outcome is not Outcome.FAILURE:
+        if len(self.events) == MAX_EVENTS or (self.hedged and event.outcome is not Outcome.FAILURE):
             return
         if self.doubted and event.outcome is Outcome.SUCCESS:
             event.outcome = Outcome.FAILURE
@@ -84,12 +86,13 @@ def until(state: Scan, at: int, stops: Callable[[int], bool]) -> int:
 def chain_before(state: Scan, at: int) -> Chain:
     """The auxiliaries and adverbs before a word; in languages of clause reach, those of its whole clause."""
     if state.lang.clause_reach:
-        start, end = clause_start(state, at), until(state, at, state.stop)
+        last = at + _LONGEST_CLAUSE
+        start, end = clause_start(state, at), until(state, at, lambda i: i == last or state.stop(i))
         inside = {word for word in state.words[start:end] if word in state.lang.chain}
         return Chain(inside, start, "")
     words: set[str] = set()
     i = at - 1
-    while i >= 0 and (state.words[i] in state.lang.chain or is_adverb(state.words[i])):
+    while i >= 0 and at - i <= _LONGEST_CHAIN and (state.words[i] in state.lang.chain or is_adverb(state.words[i])):
         words.add(state.words[i])
         i -= 1
     return Chain(words, i + 1, state.words[i] if i >= 0 else "")
@@ -102,9 +105,9 @@ def is_adverb(word: str) -> bool:
 
 def is_modal(state: Scan, at: int) -> bool:
     """Whether the word at an index is "will", "would", "can", ...; "May 23" is a date."""
-    if not state.has("modal", state.words[at]):
-        return False
-    return not (state.words[at] in state.lang.sets["dates"] and state.words[at + 1 : at + 2] and state.words[at + 1][0].isdigit())
+    word, after = state.words[at], state.words[at + 1 : at + 2]
+    dated = state.has("dates", word) and bool(after) and after[0][0].isdigit()
+    return state.has("modal", word) and not dated
 
 
 def ahead(state: Scan, at: int) -> bool:
@@ -115,12 +118,15 @@ def ahead(state: Scan, at: int) -> bool:
     if state.modal < 0 or state.modal >= at:
         return False
     between = state.words[state.modal : at]
+    if len(between) > _LONGEST_CLAUSE:
+        return False
     return not any(word in _CUTS or (state.has("boundaries", word) and word != "which") for word in between)
 
 
 def clause_start(state: Scan, at: int) -> int:
     """The index of the first word of the clause that holds an index."""
-    while at > 0 and not state.stop(at - 1):
+    first = max(0, at - _LONGEST_CLAUSE)
+    while at > first and not state.stop(at - 1):
         at -= 1
     return at
 

@@ -47,9 +47,13 @@ def is_kind(state: Scan, chain: Chain) -> bool:
 def _subject(state: Scan, chain: Chain) -> list[str]:
     """The words of the subject, without what leads in and what is added: "items | bought in the shop"."""
     words = state.words[clause_start(state, chain.first) : chain.first]
-    while words and (state.has("join", words[0]) or words[0] in state.lang.chain):
+    while words and _leads_in(state, words[0]):
         words = words[1:]
     return words[: next((at for at in range(1, len(words)) if _adds(state, words[at])), len(words))]
+
+
+def _leads_in(state: Scan, word: str) -> bool:
+    return not state.has("definite", word) and (state.has("join", word) or word in state.lang.chain)
 
 
 def _adds(state: Scan, word: str) -> bool:

@@ -8,7 +8,7 @@ from overclaim.outcome.clause_claims import Said, claims_of, plain_answer, ticke
 from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
 from overclaim.outcome.grammar import scan
 from overclaim.outcome.language import Language, detect, language
-from overclaim.outcome.model import Claim
+from overclaim.outcome.model import Claim, Outcome
 from overclaim.outcome.scaffold import Speech
 from overclaim.outcome.scan import PUNCTUATION, Scan, is_modal
 
@@ -77,11 +77,21 @@ def _unread(said: Speech, number: int) -> Turn:
 def _is_value(lines: list[_Line], lang: Language) -> bool:
     """Whether a text is only a value ("146", "Paris"): short, without a verb, a question or a courtesy."""
     words = [word for line in lines for word in line.words if word not in PUNCTUATION]
-    if not 0 < len(words) <= _SHORT or any(line.sentence.text.rstrip().endswith(_FULL_STOPS) for line in lines):
+    if not 0 < len(words) <= _SHORT or any(line.sentence.mark for line in lines):
+        return False
+    if any(line.sentence.text.rstrip().endswith(_FULL_STOPS) for line in lines):
+        return False
+    if len(lines) == 1 and _is_headline(lines[0]):
         return False
     if len(words) > _NAMED and lines[-1].sentence.text.rstrip().endswith(".") and not _names(lines):
         return False
     return not any(_is_spoken(word, lang) for word in words)
+
+
+def _is_headline(line: _Line) -> bool:
+    """As in "Payment bounced": it ends in what looks like a past form, written small, and tells no value."""
+    words = line.words
+    return len(words) > 1 and words[-1][-2:] == "ed" and line.sentence.text.rstrip(" .").endswith(words[-1])
 
 
 def _names(lines: list[_Line]) -> bool:
@@ -93,28 +103,31 @@ def _names(lines: list[_Line]) -> bool:
 def _is_spoken(word: str, lang: Language) -> bool:
     if word in lang.chain or word in lang.sets["stopwords"]:
         return True
-    return any(kind in _SENTENCE_KINDS for _, kind in lang.phrases.get(word, ()))
+    group = lang.phrases.get(word, {})
+    return any(kind in _SENTENCE_KINDS for phrases in group.values() for _, kind in phrases)
 
 
 def _has(words: list[str], lang: Language, *kinds: str) -> bool:
-    if all(lang.firsts[kind].isdisjoint(words) for kind in kinds if kind in lang.firsts):
-        return False
-    return any(_phrase_at(words, at, lang, kinds) for at in range(len(words)))
+    for kind in kinds:
+        firsts = lang.firsts.get(kind, frozenset[str]())
+        if not firsts.isdisjoint(words) and any(
+            word in firsts and _phrase_at(words, at, lang, (kind,)) for at, word in enumerate(words)
+        ):
+            return True
+    return False
 
 
 def _waits(words: list[str], lang: Language) -> bool:
     """Whether a sentence holds on a condition; "after comparing both" is none."""
+    if lang.firsts.get("conditional", frozenset[str]()).isdisjoint(words):
+        return False
     ends = (_phrase_at(words, at, lang, ("conditional",)) for at in range(len(words)))
     return any(end and not (end < len(words) and words[end].endswith("ing")) for end in ends)
 
 
 def _phrase_at(words: list[str], at: int, lang: Language, kinds: tuple[str, ...]) -> int:
     """The index after a phrase of one of the kinds that starts at a word; 0 for none."""
-    for rest, kind in lang.phrases.get(words[at], ()):
-        end = at + 1 + len(rest)
-        if kind in kinds and words[at + 1 : end] == rest:
-            return end
-    return 0
+    return next((end for end, kind in lang.phrases_at(words, at) if kind in kinds), 0)
 
 
 def _announces(lines: list[_Line], lang: Language) -> bool:
@@ -131,6 +144,7 @@ def _announces(lines: list[_Line], lang: Language) -> bool:
 
 def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> None:
     opened: list[Said] = []
+    quiet: list[tuple[Scan, list[int]]] = []
     for line in lines:
         state = scan(line.sentence, line.words, lang)
         found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
@@ -142,11 +156,14 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
             opened = found if line.sentence.opens_list else []
         elif opened:
             with_item(opened[-1], line.sentence.text)
-        if not turn.statement and not state.events and line.words and _states(state, line.starts):
-            turn.statement = line.sentence.text.strip()
+        if not state.events and line.words:
+            quiet.append((state, line.starts))
         turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
     if not any(line.sentence.mark == "done" for line in lines):
         turn.said = [one for one in turn.said if not one.open]
+    if not any(one.claim.outcome is Outcome.SUCCESS and not one.soft for one in turn.said):
+        stated = (state.sentence.text.strip() for state, starts in quiet if _states(state, starts))
+        turn.statement = next(stated, "")
 
 
 def _states(state: Scan, starts: list[int]) -> bool:
@@ -156,13 +173,14 @@ def _states(state: Scan, starts: list[int]) -> bool:
         return False
     if not state.stated and (state.sentence.opens_list or not _gives_value(state, starts)):
         return False
-    if any(word != "can" and (is_modal(state, at) or word in _ahead(lang)) for at, word in enumerate(words)):
+    if any(word in lang.chain and _looks_ahead(state, at) for at, word in enumerate(words)):
         return False
     return not _has(words, lang, *_TALK) and not _waits(words, lang)
 
 
-def _ahead(lang: Language) -> frozenset[str]:
-    return lang.sets.get("future", frozenset[str]()) - {"to"}
+def _looks_ahead(state: Scan, at: int) -> bool:
+    word = state.words[at]
+    return word not in ("can", "to") and (state.has("future", word) or is_modal(state, at))
 
 
 def _gives_value(state: Scan, starts: list[int]) -> bool:
