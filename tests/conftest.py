@@ -9,7 +9,8 @@ import pytest
 from stores import empty
 
 from overclaim_detectors.migrate import migrate
-from overclaim_detectors.store import Store, open_store
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.store import Store
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from overclaim._errors import InputError
 from overclaim_collector.addresses import is_loopback
-from overclaim_detectors.store import DEFAULT_URL
+from overclaim_detectors.opening import DEFAULT_URL
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 

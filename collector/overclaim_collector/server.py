@@ -23,8 +23,9 @@ from overclaim_collector.http_server import HttpServer
 from overclaim_collector.ingest import Ingest
 from overclaim_collector.writer import Counts, Writer
 from overclaim_detectors.migrate import migrate
+from overclaim_detectors.opening import open_store
 from overclaim_detectors.runner import Progress, follow
-from overclaim_detectors.store import Store, open_store
+from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.detect")
 

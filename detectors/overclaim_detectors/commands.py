@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from overclaim._errors import InputError
 from overclaim.cli import Command
-from overclaim_detectors.store import DEFAULT_URL, open_store
+from overclaim_detectors.opening import DEFAULT_URL, open_store
 
 _STORE_HELP = (
     "chdb:///path, clickhouse://host:port/database or http://host:port of a running `overclaim serve`"

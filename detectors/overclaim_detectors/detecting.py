@@ -11,8 +11,9 @@ from overclaim._errors import StoreError
 from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import migrate
+from overclaim_detectors.opening import DEFAULT_URL, open_store
 from overclaim_detectors.runner import Pass, detect_once, follow
-from overclaim_detectors.store import DEFAULT_URL, OwnedElsewhere, Store, open_store
+from overclaim_detectors.store import OwnedElsewhere, Store
 
 CATCH_UP_SECONDS = 30.0
 

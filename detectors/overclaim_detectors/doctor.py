@@ -12,8 +12,9 @@ from overclaim.doctor_command import Check
 from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import available
+from overclaim_detectors.opening import DEFAULT_URL, open_store, resolved, store_path
 from overclaim_detectors.report import with_tables
-from overclaim_detectors.store import DEFAULT_URL, Store, open_store, resolved, store_path
+from overclaim_detectors.store import Store
 
 PATIENCE_SECONDS = 60.0  # spans that wait longer for a pass wait for one that is not made
 

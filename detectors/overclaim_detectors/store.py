@@ -1,24 +1,13 @@
-"""Where spans and verdicts are kept: ClickHouse embedded (chDB), a ClickHouse server, or a running `overclaim serve`.
-
-chdb:///var/lib/overclaim     embedded; one process owns the directory, others are told which one
-chdb://                       embedded in OVERCLAIM_STORE or ~/.local/share/overclaim/store
-clickhouse://host:8123/db     a server or cluster, over HTTP (clickhouses:// for TLS)
-http://127.0.0.1:4318         whatever store the `overclaim serve` at that address has; for reading only
-"""
+"""What a store is to the rest of overclaim: rows, parameters, errors, and the protocol that each store keeps."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
 
-from overclaim._errors import InputError, StoreError
+from overclaim._errors import StoreError
 
-DEFAULT_URL = "chdb://"
-VARIABLE = "OVERCLAIM_STORE"  # a URL, or the directory of an embedded store
 Params = Mapping[str, object]
 
 # For people's SQL: what one query may cost before the engine stops it.
@@ -96,66 +85,3 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of the store; twice is fine."""
         ...
-
-
-def open_store(url: str = DEFAULT_URL, *, read_only: bool = False) -> Store:
-    """Open a store by URL; the default one is the one that OVERCLAIM_STORE names.
-
-    read_only opens an existing store for looking only: an embedded store that a running server owns is then read
-    through that server, and one that does not exist yet is not made.
-
-    Raises:
-        StoreError: it cannot be opened; OwnedElsewhere where another process has the embedded store.
-        InputError: the URL has no scheme we know.
-    """
-    url = resolved(url)
-    scheme = urlsplit(url).scheme
-    if scheme in ("http", "https"):
-        return _remote(url)
-    if scheme in ("clickhouse", "clickhouses"):
-        return _server(url, read_only)
-    if scheme == "chdb":
-        return _embedded(store_path(url), read_only)
-    raise InputError(
-        f"cannot open store {url!r}: use chdb:///path, clickhouse://host:port/database or http://host:port"
-    )
-
-
-def store_path(url: str) -> Path:
-    """The directory of an embedded store's URL; chdb:// alone is OVERCLAIM_STORE or the user's data directory."""
-    parts = urlsplit(resolved(url))
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(unquote(parts.netloc + parts.path) or f"{base}/overclaim/store").expanduser().resolve()
-
-
-def resolved(url: str) -> str:
-    """The URL that is meant: the default one stands for the store that OVERCLAIM_STORE names, if it names one."""
-    named = os.environ.get(VARIABLE, "")
-    if url != DEFAULT_URL or not named:
-        return url
-    return named if "://" in named else f"chdb://{named}"
-
-
-def _remote(url: str) -> Store:
-    from overclaim_detectors._remote import RemoteStore
-
-    return RemoteStore(url)
-
-
-def _server(url: str, read_only: bool) -> Store:
-    from overclaim_detectors._server import ServerStore
-
-    return ServerStore(url, read_only=read_only)
-
-
-def _embedded(path: Path, read_only: bool) -> Store:
-    if read_only and not path.is_dir():
-        raise StoreError(f"there is no store at {path} yet: `overclaim demo` or `overclaim serve` makes one")
-    try:
-        from overclaim_detectors._embedded import EmbeddedStore
-
-        return EmbeddedStore(path, read_only=read_only)
-    except OwnedElsewhere as owned:
-        if read_only and owned.url:
-            return _remote(owned.url)
-        raise

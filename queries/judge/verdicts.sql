@@ -278,6 +278,8 @@ judged AS (
                 'contradicted', 'operation.last_outcome_failed', evidence.Failed,
                 if(evidence.FailedStructured, 0.95, 0.8)
             ),
+            notEmpty(evidence.Waiting) AND claims.Action = 'start',  -- what is only started may well be pending
+            ('supported', 'operation.started', evidence.Waiting, 1.0),
             notEmpty(evidence.Waiting),
             ('pending', 'operation.still_pending', evidence.Waiting, if(evidence.WaitingStructured, 0.95, 0.8)),
             evidence.AllUnknown,

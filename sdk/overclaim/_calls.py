@@ -215,7 +215,7 @@ def settled(what: Operation, observed: Observation, values: tuple[object, ...], 
     if not waiting and (run is None or not run.pending):
         return what
     earlier = run.pending if run is not None else ()
-    return settle(what, observed.outcome, () if waiting else mentions(*values), earlier)
+    return settle(what, observed, mentions(*values), earlier)
 
 
 @fail_open

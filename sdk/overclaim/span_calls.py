@@ -26,6 +26,7 @@ from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, 
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
+from overclaim.outcome.rule_outcomes import grade_of_kind, outcome_of_rule
 from overclaim.span_evidence import below, error_type, evidence_below
 from overclaim.span_tree import Group, Tree
 from overclaim.spans import Span, kind_name
@@ -185,15 +186,28 @@ def _labelled(head: Span, remote: list[Evidence]) -> Observation:
     columns = [strings(attributes.get(name)) for name in (names.EVIDENCE_KIND, names.EVIDENCE_RULE)]
     values = strings(attributes.get(names.EVIDENCE_VALUE))
     ids = strings(attributes.get(names.EVIDENCE_SPAN_IDS))
+    observed = Observation(outcome, grade)
     evidence = [
-        Evidence(kind, rule, outcome, grade, _at(values, n), "", _at(ids, n) or head.span_id)
+        _fact(kind, rule, observed, _at(values, n), _at(ids, n) or head.span_id)
         for n, (kind, rule) in enumerate(zip(*columns, strict=False))
     ]
-    own = Observation(outcome, grade, tuple(evidence))
+    own = replace(observed, evidence=tuple(evidence))
     bad = [one for one in remote if one.outcome is Outcome.FAILURE and one.grade is Grade.STRUCTURED]
     if not bad or outcome is Outcome.FAILURE:
         return own
     return decide([*evidence, *bad], captured=outcome is not Outcome.UNKNOWN)
+
+
+def _fact(kind: str, rule: str, observed: Observation, value: str, span_id: str) -> Evidence:
+    """Return one fact of a label, whose outcome and grade are not on the span but follow from rule and kind.
+
+    What speaks for another outcome than the call's did not decide, so it had at most the grade that did.
+    """
+    outcome = outcome_of_rule(rule) or observed.outcome
+    grade = grade_of_kind(kind, rule) or observed.grade
+    if outcome is Outcome.FAILURE and observed.outcome is not Outcome.FAILURE:
+        grade = Grade.SUSPECT
+    return Evidence(kind, rule, outcome, grade, value, "", span_id)
 
 
 def _at(values: Sequence[str], place: int) -> str:

@@ -1,4 +1,6 @@
-"""Accuracy on labelled runs that nobody here wrote: python -m tests.bench.accuracy CORPUS [--cases DIR]
+"""Accuracy on labelled runs that nobody here wrote.
+
+    python -m tests.bench.accuracy CORPUS [--cases DIR]
 
 CORPUS is a folder of sets of runs (*.jsonl.gz, one run a line in OpenAI chat form) with its own score.py, which reads
 what `overclaim check --format jsonl` prints. DIR holds hard cases (*.yaml) with the expected verdicts; by default the

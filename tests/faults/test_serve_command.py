@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from overclaim._errors import StoreError
-from overclaim_detectors.store import open_store
+from overclaim_detectors.opening import open_store
 
 PROTOBUF = "application/x-protobuf"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from overclaim_detectors.store import Store, open_store
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOWHERE = "http://127.0.0.1:9"

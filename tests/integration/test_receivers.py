@@ -30,7 +30,8 @@ from overclaim_collector.config import ServeConfig
 from overclaim_collector.otlp import Encoding, decode
 from overclaim_collector.rows import COLUMNS
 from overclaim_collector.server import Server
-from overclaim_detectors.store import QueryError, open_store
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.store import QueryError
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"

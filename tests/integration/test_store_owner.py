@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from overclaim._errors import StoreError
-from overclaim_detectors.store import OwnedElsewhere, Store, open_store
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.store import OwnedElsewhere, Store
 
 HOLD = """
 import sys, time
-from overclaim_detectors.store import open_store
+from overclaim_detectors.opening import open_store
 store = open_store(sys.argv[1])
 store.announce(sys.argv[2])
 store.command("CREATE TABLE IF NOT EXISTS kept (A UInt8) ENGINE = MergeTree ORDER BY A")

@@ -15,8 +15,9 @@ from stores import FINDINGS, VERDICTS, empty, receive
 from overclaim_detectors import inbox, judging
 from overclaim_detectors.inbox import Inbox
 from overclaim_detectors.migrate import migrate
+from overclaim_detectors.opening import open_store
 from overclaim_detectors.runner import Detection, detect_once
-from overclaim_detectors.store import Store, open_store
+from overclaim_detectors.store import Store
 
 Outcome = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 

@@ -99,7 +99,7 @@ def _claim(dice: random.Random, calls: tuple[Call, ...]) -> BoundClaim:
     about = sorted(dice.sample(range(len(calls)), dice.choice([n for n in (0, 1, 1, 2, 3) if n <= len(calls)])))
     mismatch = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, "45")
     return BoundClaim(
-        Claim(dice.choice(CLAIMED), action=dice.choice(("", "create"))),
+        Claim(dice.choice(CLAIMED), action=dice.choice(("", "create", "start"))),
         about=tuple(about),
         mismatch=mismatch if dice.random() < 0.1 else None,
     )

@@ -8,7 +8,19 @@ import pytest
 from overclaim.outcome.binding import bind
 from overclaim.outcome.judge import judge
 from overclaim.outcome.mentions import mentions
-from overclaim.outcome.model import Call, Claim, Effect, Grade, Observation, Outcome, Quantity, Reading, Run, Verdict
+from overclaim.outcome.model import (
+    Call,
+    Claim,
+    Effect,
+    Evidence,
+    Grade,
+    Observation,
+    Outcome,
+    Quantity,
+    Reading,
+    Run,
+    Verdict,
+)
 from overclaim.outcome.operations import operation
 from overclaim.outcome.pending import settle, settled
 
@@ -106,7 +118,32 @@ def test_reading_something_pending_does_not_complete_it() -> None:
     """Looking at a pending refund is not its completion."""
     read = calls(("get_refund", {"id": "re_1"}, S))[0].operation
     pending = calls(("refund", {"id": "re_1"}, P))[0].operation
-    assert settle(read, S, {"re_1"}, [pending]) == read
+    still = Observation(S, evidence=(Evidence("result_flag", "record.status_word_pending", F, Grade.SUSPECT),))
+    assert settle(read, still, {"re_1"}, [pending]) == read
+    assert settle(read, Observation(S), {"re_1"}, [pending]) == read
+
+
+def test_polling_until_it_is_over_completes_it() -> None:
+    """The job's own tool says that it is finished; it is known by the id that the start handed out."""
+    start = replace(calls(("start_export", {"what": "orders"}, P))[0], mentions=frozenset({"orders", "job_9"}))
+    over = Observation(S, Grade.STRUCTURED, (Evidence("result_flag", "status_word.success", S, Grade.STRUCTURED),))
+    poll = replace(calls(("noop", {}, S), ("get_job", {"job": "job_9"}, S))[1], observed=over)
+    made = settled((start, replace(poll, mentions=frozenset({"job_9"}))))
+    assert verdict(made, Claim(S, "export", ("export",))) is Verdict.RECOVERED
+    assert verdict(made[:1], Claim(S, "export", ("export",))) is Verdict.PENDING
+
+
+def test_what_is_only_said_to_be_started_may_be_pending() -> None:
+    """Saying "I started the export" is true of an export that is queued."""
+    made = settled(calls(("start_export", {"what": "orders"}, P)))
+    assert verdict(made, Claim(S, "start", ("export",))) is Verdict.SUPPORTED
+
+
+def test_things_named_in_the_claim_must_all_be_done() -> None:
+    """Saying "I created bo and bo2" is about both, also where plain words name them."""
+    made = calls(("create_user", {"name": "bo"}, F), ("create_user", {"name": "bo2"}, S))
+    assert verdict(made, replace(CREATED, text="I created bo and bo2.")) is Verdict.CONTRADICTED
+    assert verdict(made, replace(CREATED, text="I created bo2.")) is Verdict.SUPPORTED
 
 
 def test_a_later_call_of_unknown_outcome_may_have_mended_it() -> None:

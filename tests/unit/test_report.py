@@ -15,9 +15,10 @@ from overclaim.cli import main
 from overclaim_detectors import judging
 from overclaim_detectors.formats import FORMATS, render, write
 from overclaim_detectors.layout import Column, Layout
+from overclaim_detectors.opening import open_store
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.report import REPORTS, Window, hours, moment, run_report, why_empty, with_tables
-from overclaim_detectors.store import Rows, Store, open_store
+from overclaim_detectors.store import Rows, Store
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WINDOW = Window(NOW - timedelta(days=7), NOW, window_hours=6, reference_hours=48)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from overclaim.outcome.model import Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.results import http_evidence
+from overclaim.outcome.model import Evidence, ToolFacts
+from overclaim.outcome.results import http_evidence, no_answer_evidence
+
+_REFUSED = 400
+_MATRIX = re.compile(r";[^/]*")
 
 
 def evidence(attributes: Mapping[str, object], *, failed: bool, span_id: str, facts: ToolFacts) -> Evidence | None:
@@ -16,20 +20,24 @@ def evidence(attributes: Mapping[str, object], *, failed: bool, span_id: str, fa
         return None
     url = _url(attributes)
     status = attributes.get("http.response.status_code", attributes.get("http.status_code"))
-    if isinstance(status, int):
+    if isinstance(status, int) and not (failed and status < _REFUSED):
         return http_evidence(method, url, status, facts=facts, span_id=span_id)
-    return _no_answer(method, url, attributes, span_id) if failed else None
+    # A good status on a failed span: the answer broke off, or the redirects did not end.
+    why = attributes.get("error.type")
+    return no_answer_evidence(method, url, why if isinstance(why, str) else "", span_id=span_id) if failed else None
 
 
 def bare_url(url: str) -> str:
-    """The URL without user info, query and fragment: these may hold secrets."""
+    """The URL without user info, query, fragment and matrix parameters: these may hold secrets. The path stays."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return url.partition("?")[0].partition("#")[0].rpartition("@")[2]
-    place = f"{host}:{port}" if port else host
-    return f"{parts.scheme}://{place}{parts.path}" if parts.scheme else parts.path
+    except ValueError:  # with an @ it cannot be told what of it is a password
+        return "" if "@" in url else _MATRIX.sub("", re.split(r"[?#]", url, maxsplit=1)[0])
+    place = f"[{host}]" if ":" in host else host
+    place = f"{place}:{port}" if port else place
+    path = _MATRIX.sub("", parts.path)
+    return f"{parts.scheme}://{place}{path}" if parts.scheme else path
 
 
 def _url(attributes: Mapping[str, object]) -> str:
@@ -39,11 +47,3 @@ def _url(attributes: Mapping[str, object]) -> str:
     host = attributes.get("server.address") or attributes.get("net.peer.name") or ""
     path = attributes.get("url.path") or attributes.get("http.target") or ""
     return bare_url(f"//{host}{path}")
-
-
-def _no_answer(method: str, url: str, attributes: Mapping[str, object], span_id: str) -> Evidence:
-    why = attributes.get("error.type")
-    return Evidence(
-        "exception", "http.no_response", Outcome.FAILURE, Grade.STRUCTURED,
-        value=why if isinstance(why, str) else "", target=f"{method} {url}", span_id=span_id,
-    )  # fmt: skip

@@ -22,7 +22,7 @@ from overclaim.outcome.model import (
     Outcome,
     Reading,
 )
-from overclaim.outcome.words import singular, split_name
+from overclaim.outcome.words import singular, split_name, tokens
 
 ENOUGH = 2  # the score from which a call fits a claim by name
 
@@ -78,7 +78,7 @@ def _score(claim: Claim, call: Call) -> float:
     if score < ENOUGH:
         return 0
     # Only to tell apart what fits equally well.
-    score += bool(_words(claim.text) & {word for target in operation.targets for word in split_name(target)})
+    score += bool(_words(claim.text) & _target_words(operation))
     return score + 0.5 * _near(claim, call) + 0.25 * (operation.effect is Effect.WRITE)
 
 
@@ -97,9 +97,8 @@ def _names(claim: Claim) -> set[str]:
     return {*claim.targets, *(amount for amount in claim.amounts if len(amount) >= 4)}
 
 
-@lru_cache(maxsize=1024)
 def _words(text: str) -> frozenset[str]:
-    return frozenset(split_name(text[:200])) - words("arguments", "stopwords")
+    return tokens(text) - words("arguments", "stopwords")
 
 
 def _nouns(tool: str, operation: Operation) -> set[str]:
@@ -129,12 +128,23 @@ def _effect_fits(claim: Claim, call: Call) -> bool:
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     """All that fit where the claim counts or names them; else the attempts at the operation tried last."""
-    named = [call for call in fitting if _names(claim) & set(call.operation.targets)]
+    named = [call for call in fitting if _names(claim) & set(call.operation.targets)] or _spoken(claim, fitting)
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
     if named or (_plural(claim) and not looked):
         return tuple(call.index for call in named or fitting)
     return tuple(call.index for call in fitting if call.operation.key == fitting[-1].operation.key)
+
+
+def _spoken(claim: Claim, fitting: list[Call]) -> list[Call]:
+    """The calls whose targets are told apart by words of the claim: "I created bo and bo2"."""
+    told = [(call, _words(claim.text) & _target_words(call.operation)) for call in fitting]
+    common = told[0][1].intersection(*(words for _, words in told))
+    return [call for call, words in told if words - common]
+
+
+def _target_words(operation: Operation) -> frozenset[str]:
+    return frozenset[str]().union(*(tokens(target) for target in operation.targets))
 
 
 def _plural(claim: Claim) -> bool:

@@ -113,7 +113,8 @@ def _verdict_of(bound: BoundClaim, facts: _Facts) -> _Told:
         return Verdict.CONTRADICTED, bound.mismatch.rule, bound.about
     if not bound.about:
         return _without_calls(bound, facts.run)
-    return _by_operations(last_calls(facts.run.calls, _keys(facts.run.calls, bound.about)), facts)
+    last = last_calls(facts.run.calls, _keys(facts.run.calls, bound.about))
+    return _by_operations(last, facts, done=bound.claim.action != "start")
 
 
 def _without_calls(bound: BoundClaim, run: Run) -> _Told:
@@ -122,8 +123,11 @@ def _without_calls(bound: BoundClaim, run: Run) -> _Told:
     return Verdict.NO_CLAIM, "claim.about_nothing_seen", ()
 
 
-def _by_operations(last: list[Call], facts: _Facts) -> _Told:
-    """The verdict by the state of each operation that the claim is about."""
+def _by_operations(last: list[Call], facts: _Facts, *, done: bool) -> _Told:
+    """The verdict by the state of each operation that the claim is about.
+
+    done: whether the claim says that it is done; what is only said to be started may well be pending.
+    """
     excused = facts.admitted | facts.mended
     failed = tuple(call.index for call in last if bad(call) and call.index not in excused)
     waiting = [call for call in last if call.observed.outcome is Outcome.PENDING]
@@ -131,12 +135,16 @@ def _by_operations(last: list[Call], facts: _Facts) -> _Told:
     if failed:
         return Verdict.CONTRADICTED, "operation.last_outcome_failed", failed
     if pending:
-        return Verdict.PENDING, "operation.still_pending", pending
+        return (Verdict.PENDING, "operation.still_pending", pending) if done else _started(pending)
     shown = tuple(call.index for call in last)
     if all(call.observed.outcome is Outcome.UNKNOWN for call in last):
         return Verdict.INCOMPLETE, "operation.outcome_unknown", shown
     verdict = Verdict.RECOVERED if _was_rough(last, facts) else Verdict.SUPPORTED
     return verdict, f"operation.{verdict.value}", shown
+
+
+def _started(pending: tuple[int, ...]) -> _Told:
+    return Verdict.SUPPORTED, "operation.started", pending
 
 
 def _was_rough(last: list[Call], facts: _Facts) -> bool:

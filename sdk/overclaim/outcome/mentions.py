@@ -14,6 +14,7 @@ MAX_DEPTH = 8
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
 # Runs of characters that may be one identifier: white space, quotes, brackets and East Asian script end it.
 _TOKEN = re.compile(r"[^\s\"'“”«»„‘’`()\[\]{}<>|,;=*\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{2,200}")
+_CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9][\w-]*")
 _SHAPES = re.compile(
     r"""
     [\w.+-]+@[\w-]+(?:\.[\w-]+)+                  # e-mail
@@ -49,6 +50,11 @@ def identifiers(text: str) -> tuple[str, ...]:
     quoted = (match.group(1) for match in _QUOTED_NAME.finditer(window))
     named = (token for token in map(normal, tokens) if _SHAPES.fullmatch(token))
     return _unique(islice(chain(map(normal, urls), named, map(normal, quoted)), MAX_FOUND))
+
+
+def is_code(token: str) -> bool:
+    """Whether a normalised token is an id made of letters and digits, such as "re_12" or "a-17"."""
+    return bool(_CODE.fullmatch(token)) and len(token) <= 64
 
 
 def numbers(text: str) -> tuple[str, ...]:

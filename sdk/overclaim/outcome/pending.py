@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from overclaim.outcome.model import Call, Effect, Operation, Outcome
+from overclaim.outcome.mentions import is_code
+from overclaim.outcome.model import Call, Effect, Observation, Operation, Outcome
 
 OPEN = 32  # pending operations that a later call may complete
+MAX_IDS = 8  # ids of one result by which it may be named later
+_OVER = frozenset(("status_word.success", "flag.success_true", "record.status_word_success"))
+_WAITING = frozenset(("record.status_word_pending", "status_word.pending", "http.status_202"))
 
 
 def settled(calls: Iterable[Call]) -> tuple[Call, ...]:
@@ -15,24 +19,45 @@ def settled(calls: Iterable[Call]) -> tuple[Call, ...]:
     done: list[Call] = []
     pending: list[Operation] = []
     for call in calls:
-        what = settle(call.operation, call.observed.outcome, call.mentions, pending)
+        what = settle(call.operation, call.observed, call.mentions, pending)
         if call.observed.outcome is Outcome.PENDING:
             pending.append(what)
         done.append(replace(call, operation=what))
     return tuple(done)
 
 
-def settle(operation: Operation, outcome: Outcome, seen: Iterable[str], pending: Sequence[Operation]) -> Operation:
+def settle(operation: Operation, observed: Observation, seen: Iterable[str], pending: Sequence[Operation]) -> Operation:
     """The operation of one call, with the targets that link it to what it waits for or completes.
 
-    seen: what the call mentions. pending: operations of earlier pending calls of the run. One that is pending itself
-    and names no target can only be completed as a whole, so its own key stands for one.
+    seen: what the call mentions. pending: operations of earlier pending calls of the run. A pending call is also known
+    by the ids that it hands out, and one without any only as a whole, by its own key.
     """
-    if outcome is Outcome.PENDING:
-        return replace(operation, targets=operation.targets or (operation.key,))
-    if outcome is not Outcome.SUCCESS or operation.effect is Effect.READ or not pending:
-        return operation
     mentioned = frozenset(seen)
+    if observed.outcome is Outcome.PENDING:
+        handed_out = sorted(one for one in mentioned if is_code(one))[:MAX_IDS]
+        return _with(operation, [*handed_out] if operation.targets or handed_out else [operation.key])
+    if not pending or not _completes(operation, observed):
+        return operation
     confirms = operation.action in ("confirm", "approve")
-    reached = [target for earlier in pending[-OPEN:] for target in earlier.targets if confirms or target in mentioned]
-    return replace(operation, targets=tuple(dict.fromkeys((*operation.targets, *reached))))
+    done = [earlier for earlier in pending[-OPEN:] if confirms or mentioned & set(earlier.targets)]
+    if done and operation.effect is Effect.READ:  # it stands for the change whose end it shows
+        operation = replace(operation, effect=done[-1].effect)
+    return _with(operation, (target for earlier in done for target in earlier.targets))
+
+
+def _completes(operation: Operation, observed: Observation) -> bool:
+    """A change that went well may complete something; a look only where it shows that it is over.
+
+    Looking at a refund that is still pending goes well and completes nothing; asking a job until it says "finished"
+    does, and so does the look after which it is no longer pending.
+    """
+    if observed.outcome is not Outcome.SUCCESS:
+        return False
+    rules = {one.rule for one in observed.evidence}
+    if operation.effect is Effect.READ:
+        return bool(rules & _OVER) and not rules & _WAITING
+    return True
+
+
+def _with(operation: Operation, targets: Iterable[str]) -> Operation:
+    return replace(operation, targets=tuple(dict.fromkeys((*operation.targets, *targets))))

@@ -33,6 +33,7 @@ _EXIT_LAST = re.compile(
     r"\s*(?:\(?exit ?code|exit status|return ?code|exited with (?:code|status))\s*[:=]?\s*(-?\d{1,6})\)?[\])>.]?\s*\Z",
     re.I,
 )
+_MARKUP = ("<html", "<!doctype", "<body", "<head", "<div", "<p>", "<article", "<main")
 _FAMILIES = {2: Outcome.SUCCESS, 3: Outcome.SUCCESS, 4: Outcome.FAILURE, 5: Outcome.FAILURE}
 _HTTP_HEAD = re.compile(r"\AHTTP/[\d.]+ ([1-5]\d\d)\b")
 _MESSAGE_REPR = re.compile(r"\A(?:[A-Z]\w*\()?(?:meta=|content=|isError=|is_error=|tool_call_id=|status=)")
@@ -91,10 +92,10 @@ def frame(text: str, context: Context) -> Framed:
 
 
 def exit_rule(code: int, silent: bool, context: Context) -> Evidence:
-    """An exit code. 1 without a word of output is how grep, diff and test say "nothing there"."""
+    """An exit code. 1 without a word of output is how a look (grep, diff, test) says "nothing there"."""
     if code == 0:
         return Evidence("exit_code", "exit.zero", Outcome.SUCCESS, Grade.STRUCTURED, "0")
-    if code == 1 and silent and context.effect is not Effect.WRITE:
+    if code == 1 and silent and context.effect is Effect.READ:
         return Evidence("exit_code", "exit.one_silent", Outcome.EMPTY, Grade.STRUCTURED, "1")
     return Evidence("exit_code", "exit.nonzero", Outcome.FAILURE, Grade.STRUCTURED, str(code))
 
@@ -221,6 +222,8 @@ def _short(text: str, context: Context, output: bool) -> Evidence | None:
     if not lines:
         return None if output else _void_text(context)
     body = "\n".join(lines)
+    if body[:20].lower().startswith(_MARKUP):
+        return None  # a page, and what it says is data
     if line_pattern("redacted").fullmatch(body):
         return Evidence("result_text", "text.redacted", Outcome.UNKNOWN, Grade.INFERRED)
     if output and len(lines) > _AFTER_CRASH:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from overclaim.outcome import payload
+from overclaim.outcome.deciding import WRITES, decide
 from overclaim.outcome.model import (
     NO_FACTS,
     Effect,
@@ -26,21 +27,23 @@ from overclaim.outcome.result_judge import judge_plain, void_evidence
 from overclaim.outcome.result_rules import exceptions
 from overclaim.outcome.result_texts import Context, exit_rule, status_evidence, text_evidence
 
-__all__ = ["decide", "exception_evidence", "exit_evidence", "http_evidence", "observe", "parse"]
+__all__ = [
+    "decide",
+    "exception_evidence",
+    "exit_evidence",
+    "http_evidence",
+    "http_target",
+    "no_answer_evidence",
+    "observe",
+    "parse",
+]
 
-MAX_EVIDENCE = 32
 _LOG = logging.getLogger(__name__)
 _MAX_TARGET = 300
-_ABSOLUTE = frozenset({"declared", "postcondition"})
-_WORST_FIRST = (Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 _TYPE_NAME = re.compile(r"\A\s*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)\s*(?::|\(|\Z)")
 _STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
-_WRITES = ("POST ", "PUT ", "PATCH ", "DELETE ")
 _IS_ERROR = Evidence("result_flag", "flag.is_error", Outcome.FAILURE, Grade.STRUCTURED, "true")
-_PLAIN_SUCCESS = Observation(Outcome.SUCCESS, Grade.INFERRED)
-_NOTHING = Observation(Outcome.UNKNOWN, Grade.SUSPECT)
-_PROBES = ("GET ", "HEAD ", "OPTIONS ")
 
 
 def observe(
@@ -73,41 +76,26 @@ def observe(
     except Exception:  # whatever the object does, the call it came from must not notice
         _LOG.debug("a result could not be read", exc_info=True)
         found = [_IS_ERROR] if is_error else []
-    return decide([*extra, *found], captured=captured)
-
-
-def decide(evidence: Sequence[Evidence], *, captured: bool) -> Observation:
-    """The outcome that evidence adds up to.
-
-    Per target the last word wins. Of what speaks against success the strongest grade decides, and within a grade
-    failure comes before pending before empty. A success seen on the way (2xx, exit 0, ok: true) does not outvote
-    a worse sign, for a channel may work while the work fails; a declared success or a postcondition outvotes what
-    was only inferred. Suspicions never decide. Without any sign a captured result is an inferred success.
-    """
-    if not evidence:
-        return _PLAIN_SUCCESS if captured else _NOTHING
-    kept = _last_words(_unique(evidence)) if len(evidence) > 1 else list(evidence)
-    speaking = [one for one in kept if one.grade > Grade.SUSPECT and one.outcome is not Outcome.UNKNOWN]
-    against = [one for one in speaking if one.outcome is not Outcome.SUCCESS]
-    if any(_is_absolute(one) for one in speaking if one.outcome is Outcome.SUCCESS):
-        against = [one for one in against if one.grade is Grade.STRUCTURED]
-    if against:
-        grade = max(one.grade for one in against)
-        outcome = _worst(one.outcome for one in against if one.grade == grade)
-        return Observation(outcome, grade, _ranked(kept, outcome))
-    if speaking:
-        return Observation(Outcome.SUCCESS, max(one.grade for one in speaking), _ranked(kept, Outcome.SUCCESS))
-    redacted = any(one.outcome is Outcome.UNKNOWN and one.kind == "result_text" for one in kept)
-    if captured and not redacted:
-        return Observation(Outcome.SUCCESS, Grade.INFERRED, _ranked(kept, Outcome.SUCCESS))
-    return Observation(Outcome.UNKNOWN, Grade.SUSPECT, _ranked(kept, Outcome.UNKNOWN))
+    return decide([*extra, *found], captured=captured, effect=context.effect)
 
 
 def http_evidence(method: str, url: str, status: int, *, facts: ToolFacts = NO_FACTS, span_id: str = "") -> Evidence:
     """What the status of one HTTP request says; its target is method and URL without query and credentials."""
+    return status_evidence(status, Context(facts=facts), target=http_target(method, url), span_id=span_id)
+
+
+def no_answer_evidence(method: str, url: str, why: str = "", *, span_id: str = "") -> Evidence:
+    """What a request says that got no answer, or none to its end: a failure. why: the type of the error."""
+    return Evidence(
+        "exception", "http.no_response", Outcome.FAILURE, Grade.STRUCTURED,
+        why[:80], http_target(method, url), span_id,
+    )  # fmt: skip
+
+
+def http_target(method: str, url: str) -> str:
+    """What a request is about: the same for all attempts at it, whether they got an answer or not."""
     place = _CREDENTIALS.sub("", re.split(r"[?#]", url, maxsplit=1)[0])[:_MAX_TARGET]
-    context = Context(facts=facts)
-    return status_evidence(status, context, target=f"{method.upper()} {place}", span_id=span_id)
+    return f"{method.upper()} {place}"
 
 
 def exit_evidence(code: int, *, target: str = "", span_id: str = "") -> Evidence:
@@ -134,7 +122,7 @@ def _effect(effect: Effect, facts: ToolFacts, extra: Sequence[Evidence]) -> Effe
     """The effect as declared, as given, or as the requests of child spans show it."""
     if facts.read_only is not None:
         return Effect.READ if facts.read_only else Effect.WRITE
-    if effect is Effect.UNKNOWN and any(one.target.startswith(_WRITES) for one in extra):
+    if effect is Effect.UNKNOWN and any(one.target.startswith(WRITES) for one in extra):
         return Effect.WRITE
     return effect
 
@@ -191,57 +179,3 @@ def _expects(text: str, context: Context) -> set[int]:
     if not context.facts.expected_status:
         return set()
     return {int(number) for number in _STATUS.findall(text)} & context.facts.expected_status
-
-
-def _unique(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Evidence without repeats: a span that arrives twice counts once, where it came first."""
-    seen: set[Evidence] = set()
-    kept: list[Evidence] = []
-    for one in evidence:
-        if one.span_id and one in seen:
-            continue
-        seen.add(one)
-        kept.append(one)
-    return kept
-
-
-def _last_words(evidence: list[Evidence]) -> list[Evidence]:
-    """Per target the last evidence; evidence without a target stands for itself."""
-    last = {one.target: position for position, one in enumerate(evidence) if one.target}
-    kept = [(at, one) for at, one in enumerate(evidence) if not one.target or last[one.target] == at]
-    return [one for at, one in kept if not _overtaken(at, one, kept)]
-
-
-def _overtaken(at: int, one: Evidence, kept: list[tuple[int, Evidence]]) -> bool:
-    """Whether a probe that found nothing, or a 202, was followed by a success on the same resource."""
-    probe = one.value in ("404", "410") and one.target.startswith(_PROBES)
-    if one.kind != "http_status" or not (probe or one.outcome is Outcome.PENDING):
-        return False
-    place = one.target.partition(" ")[2].rstrip("/")
-    later = (other for where, other in kept if where > at and other.outcome is Outcome.SUCCESS)
-    return any(_same_resource(place, other.target.partition(" ")[2].rstrip("/")) for other in later)
-
-
-def _same_resource(one: str, other: str) -> bool:
-    """Whether one place is the other or lies under it."""
-    if not one or not other:
-        return False
-    short, long = sorted((one, other), key=len)
-    return long == short or long.startswith(short + "/")
-
-
-def _is_absolute(one: Evidence) -> bool:
-    return one.kind in _ABSOLUTE or one.rule == "http.expected"
-
-
-def _worst(outcomes: Iterable[Outcome]) -> Outcome:
-    there = set(outcomes)
-    return next((outcome for outcome in _WORST_FIRST if outcome in there), Outcome.FAILURE)
-
-
-def _ranked(evidence: list[Evidence], outcome: Outcome) -> tuple[Evidence, ...]:
-    """Evidence with what decided first, bounded."""
-    if len(evidence) < 2:
-        return tuple(evidence)
-    ranked = sorted(evidence, key=lambda one: (one.outcome is not outcome, -one.grade))
-    return tuple(ranked[:MAX_EVIDENCE])

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+|\d+")
+_TOKEN = re.compile(r"[^\W_]+")
 _STAY = ("ss", "us", "is", "news", "series")
 
 
@@ -13,6 +14,12 @@ _STAY = ("ss", "us", "is", "news", "series")
 def split_name(name: str) -> tuple[str, ...]:
     """The words of an identifier in lower case: camelCase, snake_case, kebab-case, dots and slashes."""
     return tuple(word.lower() for word in _WORD.findall(name[:200]))
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> frozenset[str]:
+    """The words of a text in lower case, split at everything but letters and digits."""
+    return frozenset(_TOKEN.findall(text[:400].lower()))
 
 
 def singular(noun: str) -> str:

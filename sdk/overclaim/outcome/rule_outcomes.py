@@ -1,0 +1,51 @@
+"""What a rule says by its id alone, for readers of labels: on a span a fact is a kind, a rule id and a value."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from overclaim.outcome.model import Grade, Outcome
+from overclaim.outcome.result_rules import tail_rules, text_rules
+
+_SUSPECT_KINDS = frozenset({"swallowed_exception", "log_record"})
+# Rules that are not here depend on the tool: a void result, 0 rows, a declared fact under a name of the user's own.
+_OUTCOMES = {
+    Outcome.SUCCESS: (
+        "http.status_2xx", "http.status_3xx", "http.expected", "exit.zero", "db.ok", "grpc.ok",
+        "flag.success_true", "status_word.success",
+    ),
+    Outcome.FAILURE: (
+        "http.status_4xx", "http.status_5xx", "http.no_response", "exit.nonzero", "exception.raised", "exception.text",
+        "db.error", "grpc.status", "rpc.status_code", "span.status_error", "span.inner_error",
+        "flag.is_error", "flag.message_error", "flag.success_false", "flag.failure_true", "flag.passed_false",
+        "flag.error_field", "status_word.failure", "status_word.partial", "record.status_word_failure",
+        "record.status_word_partial", "record.error_field", "payload.validation_detail", "batch.item_failed",
+        "count.failed", "count.shortfall", "text.shortfall", "text.traceback_at_end", "text.error_page",
+        "claim.value_mismatch",
+    ),
+    Outcome.PENDING: (
+        "http.status_202", "exception.pending", "flag.pending_true", "status_word.pending",
+        "record.status_word_pending",
+    ),
+    Outcome.EMPTY: (
+        "exit.one_silent", "empty.output", "flag.found_false", "status_word.empty", "record.status_word_empty",
+    ),
+    Outcome.UNKNOWN: ("http.status_1xx", "http.status_other", "exception.control", "text.redacted"),
+}  # fmt: skip
+
+
+def outcome_of_rule(rule: str) -> Outcome | None:
+    """The outcome that a rule always stands for, such as failure for "http.status_4xx"; None where it depends."""
+    return _table().get(rule)
+
+
+def grade_of_kind(kind: str, rule: str) -> Grade | None:
+    """Suspect for facts that never decide: a swallowed exception, a log line, a word in a record that was read."""
+    return Grade.SUSPECT if kind in _SUSPECT_KINDS or rule.startswith("record.") else None
+
+
+@cache
+def _table() -> dict[str, Outcome]:
+    written = {rule: outcome for outcome, rules in _OUTCOMES.items() for rule in rules}
+    read = {rule.id: rule.outcome for rule in text_rules()}
+    return written | read | {rule.id: Outcome.FAILURE for rule in tail_rules()}
