@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from ipaddress import ip_address
+
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
@@ -15,6 +18,21 @@ def is_loopback(host: str) -> bool:
         return ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def named_host(header: str) -> str:
+    """The host in a Host header, to the letter: "" for whatever is more or less than a name or address with a port."""
+    found = _HOST.fullmatch(header)
+    return (found[1] or found[2]).lower() if found else ""
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an IP address: no name, which its owner can point anywhere."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""A bound on the requests in work, so that pressure becomes a polite answer instead of memory."""
+"""Bounds on the requests in work and on the bytes held, so that pressure becomes a polite answer instead of memory."""
 
 from __future__ import annotations
 
@@ -9,47 +9,60 @@ from typing import Final
 
 from overclaim_collector.refusal import unavailable
 
-# Of request bodies in work, compressed and plain; their rows take some three times as much.
+# Of request bodies, compressed and plain; their rows take some three times as much.
 MAX_BYTES: Final = 192 << 20
 MAX_REQUESTS: Final = 256
 
 
 class Admission:
-    """Room for requests: so many bytes and so many requests at a time."""
+    """Room for requests: so many bytes and so many requests at a time.
+
+    A request whose body still arrives takes bytes only, and all of those together at most two thirds: senders that
+    stall cannot shut out the others.
+    """
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_requests: int = MAX_REQUESTS) -> None:
         self._bytes = max_bytes
+        self._arriving = max_bytes * 2 // 3
         self._requests = max_requests
         self._lock = threading.Lock()
 
     @contextmanager
+    def arrival(self) -> Generator[Claim]:
+        """Room for the bytes of one request, from the first until it is answered."""
+        claim = Claim(self)
+        try:
+            yield claim
+        finally:
+            self.change(-claim.taken, 0, -claim.arriving)
+
+    @contextmanager
     def request(self) -> Generator[Claim]:
-        """Room for one request while it is in work.
+        """Room for one request that is all here, while it is in work.
 
         Raises:
             Refusal: UNAVAILABLE where there is none.
         """
-        claim = Claim(self)
-        self.change(0, 1)
-        try:
+        with self.arrival() as claim, claim.work():
             yield claim
-        finally:
-            self.change(-claim.taken, -1)
 
-    def change(self, size: int, requests: int) -> None:
+    def change(self, size: int, requests: int, arriving: int = 0) -> None:
         """Take (or with negative numbers give back) room."""
         with self._lock:
-            if size > self._bytes or requests > self._requests:
+            if size > self._bytes or requests > self._requests or arriving > self._arriving:
                 raise unavailable("too much is in work at the moment: send again")
             self._bytes -= size
             self._requests -= requests
+            self._arriving -= arriving
 
 
 class Claim:
-    """What one request has taken so far."""
+    """What one request has taken so far, and how much of it counts as still arriving."""
 
     def __init__(self, admission: Admission) -> None:
         self.taken = 0
+        self.arriving = 0
+        self._working = False
         self._admission = admission
 
     def take(self, size: int) -> None:
@@ -58,5 +71,21 @@ class Claim:
         Raises:
             Refusal: UNAVAILABLE where there is none.
         """
-        self._admission.change(size, 0)
+        arriving = 0 if self._working else size
+        self._admission.change(size, 0, arriving)
         self.taken += size
+        self.arriving += arriving
+
+    @contextmanager
+    def work(self) -> Generator[None]:
+        """The request is all here and is worked on.
+
+        Raises:
+            Refusal: UNAVAILABLE where too many are.
+        """
+        self._admission.change(0, 1, -self.arriving)
+        self._working, self.arriving = True, 0
+        try:
+            yield
+        finally:
+            self._admission.change(0, -1)

@@ -1,29 +1,45 @@
 """The HTTP endpoints beside OTLP: health, readiness, who owns the store, and read-only SQL.
 
 The SQL endpoint is for tools on this machine. A web page in a browser on this machine must not reach it: so a JSON
-content type is demanded (which browsers send across origins only with permission) and the Host must be a loopback name.
+content type is demanded (which browsers send across origins only with permission), the Host must be a loopback name,
+and so must the Origin where there is one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor
-from datetime import date, datetime
-from typing import Any, cast
+from typing import Final, cast
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from overclaim._errors import StoreError
-from overclaim_collector.addresses import is_loopback
+from overclaim._version import __version__
+from overclaim_collector.bodies import body, drain
+from overclaim_collector.origin import is_foreign
+from overclaim_collector.refusal import Refusal, unavailable
 from overclaim_collector.writer import Counts
-from overclaim_detectors.store import QueryError, Rows, Store
+from overclaim_detectors.store import QueryError, Store
 
-_MAX_QUESTION = 1 << 20
+MAX_QUESTION: Final = 1 << 20
+QUESTION_SECONDS: Final = 10.0
+MAX_WAITING: Final = 64
+_PIECE: Final = 256 << 10
+_ABOUT = f"""\
+overclaim {__version__}: a collector that finds where AI agents claim more than they did.
+
+POST /v1/traces   spans over OTLP/HTTP (protobuf or JSON); agents: OTEL_EXPORTER_OTLP_ENDPOINT = this address
+POST /api/query   one read-only statement: {{"sql": "SELECT ...", "params": {{"name": "value"}}}} as application/json
+GET  /api/owner   this process, its store, how its detectors do
+GET  /healthz     whether the process lives, and spans counted since its start
+GET  /readyz      whether spans can be stored
+
+Findings, in a terminal of this machine: overclaim report claims
+"""
 
 
 class Api:
@@ -36,15 +52,21 @@ class Api:
         self._counts = counts
         self._owner = owner
         self._workers = workers
+        self._waiting = 0
 
     def routes(self) -> list[Route]:
         """The routes to serve."""
         return [
+            Route("/", self.about, methods=["GET"]),
             Route("/healthz", self.health, methods=["GET"]),
             Route("/readyz", self.ready, methods=["GET"]),
             Route("/api/owner", self.owner, methods=["GET"]),
             Route("/api/query", self.query, methods=["POST"]),
         ]
+
+    async def about(self, request: Request) -> Response:
+        """What answers here, in words, for whoever opens the address in a browser."""
+        return _foreign(request) or PlainTextResponse(_ABOUT)
 
     async def health(self, _: Request) -> Response:
         """The process lives; the body counts spans since the start."""
@@ -55,7 +77,8 @@ class Api:
     async def ready(self, _: Request) -> Response:
         """Spans can be stored: the store answers. How the detectors do is told, but makes nothing unready."""
         try:
-            await self._in_worker(lambda: self._store.query("SELECT 1"))
+            # Not among the questions: those may take their time.
+            await asyncio.to_thread(self._store.query, "SELECT 1")
         except StoreError as error:
             return JSONResponse({"status": "not ready", "error": str(error)}, 503)
         return JSONResponse({"status": "ready", "detector": self._owner().get("detector")})
@@ -69,23 +92,33 @@ class Api:
         if refused := _foreign(request) or _not_json(request):
             return refused
         try:
-            sql, params = _question(await _limited_body(request))
-            body = await self._in_worker(lambda: _written(self._store.read(sql, params)))
+            sql, params = _question(await body(request, MAX_QUESTION, QUESTION_SECONDS))
+            answer = await self._answered(sql, params)
+        except Refusal as refusal:
+            await drain(request, QUESTION_SECONDS)
+            return JSONResponse({"error": refusal.message}, refusal.reason.http_status)
         except (ValueError, QueryError) as error:
             return JSONResponse({"error": str(error)}, 400)
         except StoreError as error:
             return JSONResponse({"error": str(error)}, 503)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        return Response(body, media_type="application/json")
+        headers = {"Content-Length": str(len(answer))}
+        return StreamingResponse(_pieces(answer), media_type="application/json", headers=headers)
 
-    async def _in_worker(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+    async def _answered(self, sql: str, params: Mapping[str, object]) -> bytes:
+        if self._waiting >= MAX_WAITING:
+            raise unavailable("too many questions at once: ask again")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, self._store.answer, sql, params)
+        finally:
+            self._waiting -= 1
 
 
 def _foreign(request: Request) -> Response | None:
     """Refuse a request that was meant for another host, as after DNS rebinding."""
-    if is_loopback(request.url.hostname or ""):
+    if not is_foreign(request):
         return None
     return JSONResponse({"error": "this address answers only on loopback names, such as http://127.0.0.1"}, 403)
 
@@ -96,18 +129,9 @@ def _not_json(request: Request) -> Response | None:
     return JSONResponse({"error": "Content-Type must be application/json"}, 415)
 
 
-async def _limited_body(request: Request) -> bytes:
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MAX_QUESTION:
-            raise ValueError(f"the question is larger than {_MAX_QUESTION} bytes")
-    return body
-
-
-def _question(body: bytes) -> tuple[str, dict[str, object]]:
+def _question(text: bytes) -> tuple[str, dict[str, object]]:
     try:
-        data: object = json.loads(body)
+        data: object = json.loads(text)
         json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair is legal JSON and no legal text
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the body is not valid JSON: {error}") from error
@@ -118,23 +142,8 @@ def _question(body: bytes) -> tuple[str, dict[str, object]]:
     return sql.strip().removesuffix(";"), cast(dict[str, object], params or {})
 
 
-def _written(rows: Rows) -> bytes:
-    table = {"columns": rows.columns, "rows": [[_plain(value) for value in row] for row in rows.rows]}
-    return json.dumps(table, ensure_ascii=False, default=str).encode("utf-8", "replace")
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: times as ClickHouse writes them, NaN and infinity as null."""
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S.%f")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in cast(dict[object, object], value).items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in cast(list[object], value)]
-    return value
+async def _pieces(answer: bytes) -> AsyncIterator[memoryview]:
+    """A large answer piece by piece, so that others are served meanwhile."""
+    whole = memoryview(answer)
+    for start in range(0, len(whole), _PIECE):
+        yield whole[start : start + _PIECE]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from overclaim._errors import InputError
 from overclaim_collector.addresses import is_loopback
-from overclaim_detectors.opening import DEFAULT_URL
+from overclaim_detectors.opening import DEFAULT_URL, resolved
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -30,7 +30,7 @@ class ServeConfig(BaseModel):
     @field_validator("store")
     @classmethod
     def _url_or_directory(cls, store: str) -> str:
-        return store if "://" in store else f"chdb://{Path(store).expanduser().absolute()}"
+        return store if "://" in store else resolved(str(Path(store).expanduser().absolute()))
 
     @field_validator("host")
     @classmethod

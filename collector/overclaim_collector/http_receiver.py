@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Executor
-from contextlib import suppress
 from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,11 +15,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from overclaim_collector import answers
-from overclaim_collector.admission import Claim
+from overclaim_collector.bodies import body, drain
 from overclaim_collector.inflate import ACCEPTED, MAX_BODY
 from overclaim_collector.ingest import Ingest, Receipt
+from overclaim_collector.origin import is_from_a_site
 from overclaim_collector.otlp import Encoding
-from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal, too_large
+from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal
 
 BODY_SECONDS: Final = 30.0
 
@@ -48,7 +48,7 @@ class HttpReceiver:
         try:
             receipt = await self._received(request, encoding)
         except Refusal as refusal:
-            await _drain(request)
+            await drain(request, BODY_SECONDS)
             return _refused(refusal, encoding)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
@@ -65,35 +65,19 @@ class HttpReceiver:
         )
 
     async def _received(self, request: Request, encoding: Encoding) -> Receipt:
+        _refuse_sites(request)
         compression = request.headers.get("content-encoding", "")
-        with self._ingest.admission.request() as claim:
-            body = await _body(request, claim)
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._workers, self._ingest.receive, claim, body, encoding, compression)
+        with self._ingest.admission.arrival() as claim:
+            taken = await body(request, MAX_BODY, BODY_SECONDS, claim)
+            with claim.work():
+                loop = asyncio.get_running_loop()
+                receive = self._ingest.receive
+                return await loop.run_in_executor(self._workers, receive, claim, taken, encoding, compression)
 
 
-async def _body(request: Request, claim: Claim) -> bytes:
-    if int(request.headers.get("content-length", "0")) > MAX_BODY:
-        raise too_large(f"the request is larger than {MAX_BODY} bytes: send smaller batches")
-    parts: list[bytes] = []
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                claim.take(len(part))
-                parts.append(part)
-                if claim.taken > MAX_BODY:
-                    raise too_large(f"the request is larger than {MAX_BODY} bytes: send smaller batches")
-    except TimeoutError:
-        raise Refusal(Reason.TIMEOUT, f"the body did not arrive within {BODY_SECONDS:.0f} s") from None
-    return b"".join(parts)
-
-
-async def _drain(request: Request) -> None:
-    """Take the rest of a refused body: a sender that is cut off while it sends may never read the answer."""
-    with suppress(RuntimeError, ClientDisconnect, TimeoutError):  # RuntimeError: there is no rest
-        async with asyncio.timeout(BODY_SECONDS):
-            async for _ in request.stream():
-                pass
+def _refuse_sites(request: Request) -> None:
+    if is_from_a_site(request):
+        raise Refusal(Reason.FORBIDDEN, "spans are not taken from web pages, nor under another machine's name")
 
 
 def _encoding(request: Request) -> Encoding | None:

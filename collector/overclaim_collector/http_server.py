@@ -8,14 +8,50 @@ import threading
 import time
 from collections.abc import Sequence
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from overclaim._errors import OverclaimError
 
 _IDLE_SECONDS = 75  # longer than any exporter's interval, so that it finds its connection still open
+_HEADER_SECONDS = 10.0
 _GRACE_SECONDS = 1
+
+
+class _Protocol(H11Protocol):
+    """One connection. uvicorn itself waits without end for a header that never comes to its end."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_header()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._patience is None:
+            self._wait_for_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _wait_for_header(self) -> None:
+        self._patience = self.loop.call_later(_HEADER_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
 
 
 class HttpServer:
@@ -25,7 +61,7 @@ class HttpServer:
         config = uvicorn.Config(
             Starlette(routes=list(routes)),
             loop="asyncio",
-            http="h11",
+            http=_Protocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 
 from google.protobuf.message import DecodeError
@@ -31,17 +32,20 @@ def decode(body: bytes, encoding: Encoding) -> Rows:
     Raises:
         Refusal: INVALID where it is no such request, TOO_LARGE where it would cost too much memory.
     """
-    request = _parse(body, encoding)
+    misfits = Counter[str]()
+    request = _parse(body, encoding, misfits)
     spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
     if spans > MAX_SPANS:
         raise too_large(f"the request holds {spans} spans, more than {MAX_SPANS}: send smaller batches")
-    return rows.build(request)
+    result = rows.build(request)
+    result.refused.update(misfits)
+    return result
 
 
-def _parse(body: bytes, encoding: Encoding) -> ExportTraceServiceRequest:
+def _parse(body: bytes, encoding: Encoding, misfits: Counter[str]) -> ExportTraceServiceRequest:
     if encoding is Encoding.JSON:
         shape.check_json(body)
-        return otlp_json.parse(body)
+        return otlp_json.parse(body, misfits)
     shape.check_protobuf(body)
     try:
         return ExportTraceServiceRequest.FromString(body)

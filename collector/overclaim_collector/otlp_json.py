@@ -10,6 +10,7 @@ import json
 import math
 import re
 from base64 import b64decode, urlsafe_b64decode
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -23,11 +24,16 @@ from overclaim_collector.refusal import invalid
 MAX_NESTING = 100
 _HEX_FIELDS = frozenset({"trace_id", "span_id", "parent_span_id"})
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
+_DIGITS = re.compile(r"-?[0-9]{1,40}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(body: bytes) -> ExportTraceServiceRequest:
-    """The request in a JSON body.
+def parse(body: bytes, refused: Counter[str] | None = None) -> ExportTraceServiceRequest:
+    """The request in a JSON body, without the spans that have a field which does not fit.
+
+    Args:
+        body: the text.
+        refused: counts those spans by cause.
 
     Raises:
         Refusal: INVALID, with the place and the cause.
@@ -37,7 +43,7 @@ def parse(body: bytes) -> ExportTraceServiceRequest:
         raise invalid(f"the body is JSON, but a {type(data).__name__} and not an object")
     request = ExportTraceServiceRequest()
     try:
-        _fill(request, cast(dict[str, object], data), 0)
+        _Filler(Counter() if refused is None else refused).fill(request, cast(dict[str, object], data), 0)
     except _Fault as fault:
         raise invalid(fault.said()) from fault
     return request
@@ -90,42 +96,53 @@ def _reader(field: Any) -> Callable[[object], Any] | None:
     return _hex if field.name in _HEX_FIELDS else _READERS.get(field.type)
 
 
-def _fill(message: Any, data: dict[str, object], depth: int) -> None:
-    if depth > MAX_NESTING:
-        raise _Fault(f"nested deeper than {MAX_NESTING} levels")
-    fields = _fields(message.DESCRIPTOR)
-    for key, value in data.items():
-        field = fields.get(key)
-        if field is None or value is None:
-            continue
-        try:
-            _set(message, field, value, depth)
-        except _MISFITS as error:
-            raise _placed(error, f".{key}") from None
+@dataclass(frozen=True, slots=True)
+class _Filler:
+    """Puts JSON into messages. A span that does not fit is left out and counted: the others are none the worse."""
+
+    refused: Counter[str]
+
+    def fill(self, message: Any, data: dict[str, object], depth: int) -> None:
+        if depth > MAX_NESTING:
+            raise _Fault(f"nested deeper than {MAX_NESTING} levels")
+        fields = _fields(message.DESCRIPTOR)
+        for key, value in data.items():
+            field = fields.get(key)
+            if field is None or value is None:
+                continue
+            try:
+                self._set(message, field, value, depth)
+            except _MISFITS as error:
+                raise _placed(error, f".{key}") from None
+
+    def _set(self, message: Any, field: _Field, value: object, depth: int) -> None:
+        if field.repeated:
+            self._extend(getattr(message, field.name), field, value, depth)
+        elif field.read is None:
+            target = getattr(message, field.name)
+            target.SetInParent()
+            self.fill(target, _object(value), depth + 1)
+        else:
+            setattr(message, field.name, field.read(value))
+
+    def _extend(self, target: Any, field: _Field, items: object, depth: int) -> None:
+        if not isinstance(items, list):
+            raise ValueError(f"a list is needed, not {_shown(items)}")
+        for index, item in enumerate(cast(list[object], items)):
+            try:
+                if field.read is None:
+                    self.fill(target.add(), _object(item), depth + 1)
+                else:
+                    target.append(field.read(item))
+            except _MISFITS as error:
+                if field.name != "spans":
+                    raise _placed(error, f"[{index}]") from None
+                del target[-1]
+                self.refused[_said(error)] += 1
 
 
-def _set(message: Any, field: _Field, value: object, depth: int) -> None:
-    if field.repeated:
-        _extend(getattr(message, field.name), field, value, depth)
-    elif field.read is None:
-        target = getattr(message, field.name)
-        target.SetInParent()
-        _fill(target, _object(value), depth + 1)
-    else:
-        setattr(message, field.name, field.read(value))
-
-
-def _extend(target: Any, field: _Field, items: object, depth: int) -> None:
-    if not isinstance(items, list):
-        raise ValueError(f"a list is needed, not {_shown(items)}")
-    for index, item in enumerate(cast(list[object], items)):
-        try:
-            if field.read is None:
-                _fill(target.add(), _object(item), depth + 1)
-            else:
-                target.append(field.read(item))
-        except _MISFITS as error:
-            raise _placed(error, f"[{index}]") from None
+def _said(error: Exception) -> str:
+    return error.said() if isinstance(error, _Fault) else str(error)[:400]
 
 
 def _object(value: object) -> dict[str, object]:
@@ -154,6 +171,8 @@ def _integer(low: int, high: int) -> Callable[[object], int]:
         if isinstance(value, bool) or not isinstance(value, int | str | float):
             raise ValueError(f"an integer is needed, not {_shown(value)}")
         if isinstance(value, float) and not value.is_integer():
+            raise ValueError(f"an integer is needed, not {_shown(value)}")
+        if isinstance(value, str) and not _DIGITS.fullmatch(value):
             raise ValueError(f"an integer is needed, not {_shown(value)}")
         number = int(value)
         if not low <= number <= high:

@@ -12,6 +12,7 @@ class Reason(Enum):
     """Why a request is refused: (HTTP status, google.rpc.Code)."""
 
     INVALID = (400, 3)
+    FORBIDDEN = (403, 7)
     TIMEOUT = (408, 4)
     TOO_LARGE = (413, 8)
     UNSUPPORTED = (415, 3)

@@ -19,16 +19,21 @@ from overclaim.cli import Command
 if TYPE_CHECKING:
     from overclaim_collector.server import Addresses
 
+_STORE_HELP = (
+    "a directory, chdb:///path, or clickhouse://host:port/database"
+    " (default: OVERCLAIM_STORE, else the store in your data directory)"
+)
 _EPILOG = """\
 Send spans with any OpenTelemetry exporter: OTLP/HTTP to the first address, OTLP/gRPC to the second.
 The first line of output is: ready http=URL grpc=HOST:PORT store=URL
-While it runs, `overclaim report` and `overclaim query` ask it by themselves.
+While it runs, `overclaim report`, `show` and `query` ask it by themselves.
+Also as variables: OVERCLAIM_STORE, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_DETECT_INTERVAL, ...
 """
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--store", help="chdb:///path, or clickhouse://host:port/database (default: the user's own store)")
+    add("--store", metavar="URL", help=_STORE_HELP)
     add("--host", help="address to listen on; loopback only (default: 127.0.0.1)")
     add("--http-port", type=int, help="port for OTLP/HTTP and queries, 0 for a free one (default: 4318)")
     add("--grpc-port", type=int, help="port for OTLP/gRPC, 0 for a free one (default: 4317)")

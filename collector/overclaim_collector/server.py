@@ -35,7 +35,8 @@ _WRITER_SECONDS = 1.5
 _DETECTOR_SECONDS = 0.5  # it was told to stop before all others
 # Threads that wait for the store most of the time: as many requests can share one insert.
 _WORKERS = 64
-_QUERIES = 8
+# People's questions at a time; each may take half a GiB in the engine, and one more question waits for its turn.
+_QUERIES = 2
 
 
 @dataclass(frozen=True, slots=True)

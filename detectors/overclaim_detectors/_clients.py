@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, cast
+from contextlib import closing, contextmanager, suppress
+from typing import IO, Any, TypeVar, cast
 from weakref import WeakSet
 
 import clickhouse_connect
+from clickhouse_connect.driver import binding
 from clickhouse_connect.driver.exceptions import Error
 
 from overclaim._errors import StoreError
-from overclaim_detectors.store import Params, QueryError, Rows
+from overclaim_detectors.store import MAX_ANSWER, Params, QueryError, Rows
 
-_NOISE = re.compile(r"^Code: \d+\. DB::Exception: |\s*\(version [^)]*\)\.?")
+# Its errors reach the user as ours: once is enough.
+logging.getLogger("clickhouse_connect").propagate = False
+logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+
+# One JSON list per line: the names, then the rows.
+JSON_LINES = "JSONCompactEachRowWithNames"
+JSON_SETTINGS: Mapping[str, int] = {
+    "output_format_json_quote_64bit_integers": 0,
+    "output_format_json_quote_denormals": 0,
+    "output_format_json_quote_decimals": 1,
+    "output_format_json_validate_utf8": 1,
+}
+_TOO_MUCH = frozenset({241, 396})  # of memory, of result
+_NARROWER = "narrow the query, aggregate, or add a LIMIT"
+
+_Answer = TypeVar("_Answer")
+_NOISE = re.compile(r"^(?:Code: \d+\. DB::Exception: )+|\s*\(version [^)]*\)\.?")
 
 
 def connect(**options: Any) -> Any:
@@ -78,7 +97,28 @@ class ClientStore:
 
     def read(self, sql: str, params: Params | None = None) -> Rows:
         """Run somebody else's SELECT on a handle that cannot write."""
-        return _rows(self._readers, sql, params)
+        bound = self._allowed(sql, params)
+        with _cured():
+            return _rows(self._readers, sql, bound)
+
+    def answer(self, sql: str, params: Params | None = None) -> bytes:
+        """The same as JSON, written by the engine: values of Python would take many times the memory, and the GIL."""
+        bound = self._allowed(sql, params)
+        with _cured():
+            return _as_object(self._lines(sql, bound))
+
+    def _lines(self, sql: str, params: dict[str, object]) -> bytes:
+        return guarded(self._readers, lambda client: _limited(client.raw_stream(sql, params, fmt=JSON_LINES)))
+
+    def check(self, sql: str) -> None:
+        """Refuse somebody else's SQL that could do more than read the store; what a server allows is its own matter."""
+
+    def _allowed(self, sql: str, params: Params | None) -> dict[str, object]:
+        """The values to bind, once the statement is checked."""
+        self.check(sql)
+        given = dict(params or {})
+        # Otherwise the library would write them into the text, after the check, by %(name)s.
+        return given if bound_values(sql, given) else {}
 
     def command(self, sql: str, params: Params | None = None) -> None:
         """Run a statement that returns nothing."""
@@ -111,16 +151,68 @@ class ClientStore:
         self._readers.close()
 
 
+def bound_values(sql: str, params: Mapping[str, object]) -> dict[str, str]:
+    """The values that {name:Type} in the statement stands for, as the engine takes them."""
+    if not params:
+        return {}
+    with engine_errors():
+        text, bound = cast("Any", binding).bind_query(sql, dict(params))
+    if bound and text != sql.rstrip(";"):
+        raise QueryError("values are bound as {name:Type}, with names made of letters and digits")
+    return {name.removeprefix("param_"): value for name, value in bound.items()}
+
+
+def _limited(stream: IO[bytes]) -> bytes:
+    with closing(stream):
+        lines = stream.read(MAX_ANSWER + 1)
+    if len(lines) > MAX_ANSWER:
+        raise too_large(MAX_ANSWER)
+    return lines
+
+
+def too_large(limit: int) -> QueryError:
+    """The error for an answer of more bytes than that."""
+    return QueryError(f"the answer is larger than {limit >> 20} MiB: {_NARROWER}")
+
+
 def _rows(clients: Clients, sql: str, params: Params | None) -> Rows:
+    result = guarded(clients, lambda client: client.query(sql, parameters=dict(params or {})))
+    return Rows(tuple(result.column_names), [tuple(row) for row in result.result_rows])
+
+
+def guarded(clients: Clients, ask: Callable[[Any], _Answer]) -> _Answer:
+    """What `ask` gets from this thread's client, which is closed when that fails."""
     client = clients.get()
     try:
         with engine_errors():
-            result = client.query(sql, parameters=dict(params or {}))
-            return Rows(tuple(result.column_names), [tuple(row) for row in result.result_rows])
+            return ask(client)
     except BaseException:
         # After an error in mid-result chDB gives the rest of that result to the handle's next query, whoever asks it.
         clients.forget()
         raise
+
+
+def _as_object(lines: bytes) -> bytes:
+    """The engine's lines as one JSON object; a line feed inside of a JSON string is written as an escape."""
+    if not lines.startswith(b"["):  # some kinds of EXPLAIN know no formats
+        text = lines.decode("utf-8", "replace").splitlines()
+        return json.dumps({"columns": ["explain"], "rows": [[line] for line in text]}).encode()
+    names, _, rows = lines.partition(b"\n")
+    del lines
+    body = rows.rstrip(b"\n").replace(b"\n", b",\n")
+    del rows
+    return b"".join((b'{"columns": ', names, b', "rows": [', body, b"]}"))
+
+
+@contextmanager
+def _cured() -> Generator[None]:
+    """Say what helps where a query ran into a limit."""
+    try:
+        yield
+    except QueryError as error:
+        if error.code not in _TOO_MUCH:
+            raise
+        raise QueryError(f"{error}: {_NARROWER}", error.code) from error
 
 
 @contextmanager
@@ -129,5 +221,10 @@ def engine_errors() -> Generator[None]:
     try:
         yield
     except Error as error:
-        message = _NOISE.sub("", str(error)).strip() or type(error).__name__
+        message = plain_error(str(error)) or type(error).__name__
         raise QueryError(message, int(getattr(error, "code", None) or 0)) from error
+
+
+def plain_error(text: str) -> str:
+    """An engine's message without the noise around it."""
+    return _NOISE.sub("", text).strip()

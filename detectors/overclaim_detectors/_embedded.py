@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from overclaim._errors import MissingExtra, StoreError
-from overclaim_detectors._clients import Clients, ClientStore, connect
+from overclaim_detectors._clients import JSON_SETTINGS, Clients, ClientStore, bound_values, connect, guarded
+from overclaim_detectors._json_reader import JsonReader
 from overclaim_detectors._owner import Owner
-from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
+from overclaim_detectors._reading import Reading
+from overclaim_detectors.store import LIMITS, MAX_ANSWER, QueryError
 
 try:
     from chdb import _chdb  # pyright: ignore[reportMissingTypeStubs]
 except ModuleNotFoundError as _error:
     raise MissingExtra("with an embedded store", "chdb-core", "server") from _error
 
+_FOR_PEOPLE = {**LIMITS, **JSON_SETTINGS}
 _lock = threading.Lock()
 _owners: dict[Path, tuple[Owner, int]] = {}
 
@@ -32,24 +35,35 @@ class EmbeddedStore(ClientStore):
         self._owner = _acquire(path)
         self._pid = os.getpid()
         self._open = True
+        self._streams = Clients(lambda: JsonReader(path, _FOR_PEOPLE))
         super().__init__(f"chdb://{path}", Clients(self._client), Clients(self._reader), read_only=read_only)
         try:
             self._first_client()
             self._classifier: Any = _chdb.connect(str(path))  # pyright: ignore
-            self._classify_lock = threading.Lock()
+            self._classify_FOR_PEOPLE = {**LIMITS, **JSON_SETTINGS}
+_lock = threading.Lock()
+            self._reading = Reading(self.query)
         except BaseException:
             self.close()
             raise
 
-    def read(self, sql: str, params: Params | None = None) -> Rows:
-        """Run somebody else's SQL: the engine's parser must call it one read-only statement."""
+    def check(self, sql: str) -> None:
+        """Refuse all but one statement that only reads, and everything that reaches beyond the store."""
         classify = getattr(self._classifier, "classify_query", None)
         if classify is None:
             raise StoreError("this chdb-core cannot tell reading from writing: pip install -U 'chdb-core>=26.9'")
         with self._classify_lock:
             kind = classify(sql, "default")
-        _refuse_all_but_one_read(kind["query_class"].name, kind["statement_count"])
-        return super().read(sql, params)
+        if kind["statement_count"]:
+            _refuse_all_but_one_read(kind["query_class"].name, kind["statement_count"])
+        elif not sql.strip(" ;\t\r\n"):
+            raise QueryError("that is no statement: write a SELECT, SHOW, DESCRIBE or EXPLAIN")
+        self._reading.check(sql)
+
+    def _lines(self, sql: str, params: dict[str, object]) -> bytes:
+        values = bound_values(sql, params)
+        lines = guarded(self._streams, lambda reader: reader.lines(sql, values, MAX_ANSWER))
+        return super()._lines(sql, params) if lines is None else lines
 
     def announce(self, url: str) -> None:
         """Tell other processes where this one answers."""
@@ -60,6 +74,7 @@ class EmbeddedStore(ClientStore):
         if not self._open:
             return
         self._open = False
+        self._streams.close()
         super().close()
         if classifier := getattr(self, "_classifier", None):
             classifier.close()
@@ -80,7 +95,7 @@ class EmbeddedStore(ClientStore):
 
     def _reader(self) -> Any:
         client = self._client()
-        for name, value in LIMITS.items():
+        for name, value in _FOR_PEOPLE.items():
             client.set_client_setting(name, value)
         client.command("SET readonly = 1")
         return client

@@ -17,6 +17,7 @@ from overclaim._errors import StoreError
 from overclaim_detectors.store import OwnedElsewhere
 
 FILE = "owner.json"
+_OF_THE_SYSTEM = {"lost+found", ".DS_Store"}  # in a directory that is empty to its user
 
 
 class Owner:
@@ -58,12 +59,27 @@ def read_owner(path: Path) -> dict[str, Any]:
     return dict(said) if isinstance(said, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
 
 
+def is_store(path: Path) -> bool:
+    """Whether a store was made in a directory."""
+    return (path / FILE).is_file()
+
+
 def _open(path: Path) -> IO[str]:
     try:
         path.mkdir(parents=True, exist_ok=True)
+        _refuse_to_mix(path)
         return (path / FILE).open("a+", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot use {path} as a store: {error.strerror}; choose another with --store") from error
+
+
+def _refuse_to_mix(path: Path) -> None:
+    if is_store(path):
+        return
+    if others := {file.name for file in path.iterdir()} - _OF_THE_SYSTEM:
+        raise StoreError(
+            f"{path} is no store, and holds other files ({min(others)}, ...): choose a directory that is empty or new"
+        )
 
 
 def _command() -> str:

@@ -27,11 +27,18 @@ class RemoteStore:
     def query(self, sql: str, params: Params | None = None) -> Rows:
         """Run one read-only statement on the server."""
         answer = self._post({"sql": sql, "params": dict(params or {})})
-        return Rows(tuple(answer["columns"]), [tuple(row) for row in answer["rows"]])
+        columns, rows = answer.get("columns"), answer.get("rows")
+        if not isinstance(columns, list) or not isinstance(rows, list):
+            raise self._somebody_else()
+        return Rows(tuple(cast("list[str]", columns)), [tuple(row) for row in cast("list[list[Any]]", rows)])
 
     def read(self, sql: str, params: Params | None = None) -> Rows:
         """The same: the server allows nothing but reading."""
         return self.query(sql, params)
+
+    def answer(self, sql: str, params: Params | None = None) -> bytes:
+        """The same as JSON."""
+        return json.dumps(self._post({"sql": sql, "params": dict(params or {})})).encode()
 
     def owner(self) -> dict[str, Any]:
         """What the server says about itself: pid, command, url, store, version, detector."""
@@ -77,28 +84,35 @@ class RemoteStore:
         )
         return self._ask(request)
 
+    def _somebody_else(self) -> StoreError:
+        return StoreError(f"something answers at {self.url}, but it is no `overclaim serve`: is the address right?")
+
     def _ask(self, request: Request) -> dict[str, Any]:
         try:
             with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
-                return json.load(response)
+                answer: object = json.load(response)
         except HTTPError as error:
-            raise QueryError(_said(error)) from error
+            raise self._refusal(error) from error
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise self._somebody_else() from error
         except (OSError, HTTPException, ValueError) as error:
             raise StoreError(f"no answer from {self.url} ({error}): is `overclaim serve` running there?") from error
+        if not isinstance(answer, dict):
+            raise self._somebody_else()
+        return cast("dict[str, Any]", answer)
+
+    def _refusal(self, error: HTTPError) -> StoreError:
+        """What our server says when it refuses; other servers have other words."""
+        try:
+            return QueryError(str(json.load(error)["error"]))
+        except (OSError, HTTPException, ValueError, LookupError, TypeError):
+            return self._somebody_else()
 
 
 def _opener(url: str) -> OpenerDirector:
     # A proxy for the outside world knows nothing of this machine's loopback.
     direct = urlsplit(url).hostname in _LOOPBACK
     return build_opener(ProxyHandler({})) if direct else build_opener()
-
-
-def _said(error: HTTPError) -> str:
-    raw = error.read().decode("utf-8", "replace")
-    try:
-        return str(json.loads(raw)["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"HTTP {error.code}: {raw[:200] or error.reason}"
 
 
 def _plain(value: object) -> str:

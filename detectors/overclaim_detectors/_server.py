@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from overclaim._errors import StoreError
-from overclaim_detectors._clients import Clients, ClientStore, connect
+from overclaim_detectors._clients import JSON_SETTINGS, Clients, ClientStore, connect
 from overclaim_detectors.store import LIMITS, QueryError
 
 
@@ -16,7 +16,7 @@ class ServerStore(ClientStore):
     def __init__(self, url: str, *, read_only: bool) -> None:
         options = _options(url)
         # The server itself refuses writes, files and several statements at once under readonly = 1.
-        guarded: dict[str, Any] = {**options, "settings": {**LIMITS, "readonly": 1}}
+        guarded: dict[str, Any] = {**options, "settings": {**LIMITS, **JSON_SETTINGS, "readonly": 1}}
         super().__init__(
             _without_password(url),
             Clients(lambda: connect(**options)),

@@ -11,12 +11,13 @@ from overclaim.cli import Command
 from overclaim_detectors.opening import DEFAULT_URL, open_store
 
 _STORE_HELP = (
-    "chdb:///path, clickhouse://host:port/database or http://host:port of a running `overclaim serve`"
+    "a directory, chdb:///path, clickhouse://host:port/database or http://host:port of a running `overclaim serve`"
     " (default: OVERCLAIM_STORE, else the store in your data directory)"
 )
 
 
-def _with_store(parser: argparse.ArgumentParser) -> None:
+def with_store(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the store."""
     parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help=_STORE_HELP)
 
 
@@ -34,23 +35,27 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", default="24h", metavar="AGE", help="drift: how long is now (default: 24h)")
     parser.add_argument("--reference", default="7d", metavar="AGE", help="drift: how long is then (default: 7d)")
     parser.add_argument("--rows", type=int, default=1000, metavar="N", help="at most so many rows (default: 1000)")
+    parser.add_argument("--all", action="store_true", help="silent, drift: also what they leave out by default")
     _with_format(parser)
-    _with_store(parser)
+    with_store(parser)
 
 
 def _report(args: argparse.Namespace) -> int:
     from overclaim_detectors.formats import write
-    from overclaim_detectors.report import REPORTS, Window, hours, moment, run_report, why_empty
+    from overclaim_detectors.report import REPORTS, Window, hours, left_out, moment, run_report, why_empty
 
     now = datetime.now(UTC)
-    window = Window(moment(args.since, now), now, hours(args.window), hours(args.reference), max(1, args.rows))
+    window = Window(
+        moment(args.since, now), now, hours(args.window), hours(args.reference), max(1, args.rows), args.all
+    )
     store = open_store(args.store, read_only=True)
     try:
         rows = run_report(store, args.kind, window)
         if rows.rows or args.format != "table":
             write(rows, args.format, layout=REPORTS[args.kind].layout)
-        if not rows.rows:
-            print(why_empty(store, args.kind), file=sys.stdout if args.format == "table" else sys.stderr)
+        notes = ("" if rows.rows else why_empty(store, args.kind), left_out(store, args.kind, window))
+        for note in filter(None, notes):
+            print(note, file=sys.stdout if args.format == "table" else sys.stderr)
     finally:
         store.close()
     return 0
@@ -62,7 +67,7 @@ def _configure_query(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a value for {NAME:Type}; may be repeated"
     )
     _with_format(parser)
-    _with_store(parser)
+    with_store(parser)
 
 
 def _query(args: argparse.Namespace) -> int:
@@ -98,9 +103,10 @@ def _schema(args: argparse.Namespace) -> int:
         print("\n".join(sql.load(name) for name in sql.names("schema")))
         return 0
     for table in tables():
-        print(f"{table.name}\n  {table.about}".replace("\n", "\n  "))
+        print(f"{table.name}\n{table.about}".replace("\n", "\n  "))
+        width = max((len(column.type) for column in table.columns), default=0)
         for column in table.columns:
-            print(f"    {column.name:<22} {column.type:<32} {column.comment}".rstrip())
+            print(f"    {column.name:<22} {column.type:<{width}} {column.comment}".rstrip())
         print()
     return 0
 
@@ -111,7 +117,7 @@ def _configure_detect(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--follow", action="store_true", help="go on until interrupted")
     parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between passes (default: 2)")
     parser.add_argument("--fail", action="store_true", help="exit 1 if an accusation is open")
-    _with_store(parser)
+    with_store(parser)
 
 
 def _detect(args: argparse.Namespace) -> int:
@@ -132,7 +138,8 @@ QUERY = Command(
     _query,
     epilog=(
         "Also while the server runs. Example:"
-        ' overclaim query "SELECT Label, count() FROM overclaim_verdicts FINAL GROUP BY Label"'
+        ' overclaim query "SELECT Label, count() FROM overclaim_run_verdicts GROUP BY Label"\n'
+        "Runs: overclaim_run_verdicts, claims: overclaim_claim_verdicts. Read other tables with FINAL."
     ),
 )
 SCHEMA = Command("show the tables of the store and their columns", _configure_schema, _schema)

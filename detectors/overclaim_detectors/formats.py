@@ -96,7 +96,7 @@ def _csv(rows: Rows) -> str:
 
 
 def _csv_value(value: Any) -> object:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     text = _cell(value)
     return f"'{text}" if _FORMULA.match(text) else text

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from overclaim._errors import InputError, StoreError
+from overclaim_detectors._owner import is_store
 from overclaim_detectors.store import OwnedElsewhere, Store
 
 DEFAULT_URL = "chdb://"
@@ -30,7 +31,7 @@ def open_store(url: str = DEFAULT_URL, *, read_only: bool = False) -> Store:
         InputError: the URL has no scheme we know.
     """
     url = resolved(url)
-    scheme = urlsplit(url).scheme
+    scheme = _parts(url).scheme
     if scheme in ("http", "https"):
         return _remote(url)
     if scheme in ("clickhouse", "clickhouses"):
@@ -44,7 +45,7 @@ def open_store(url: str = DEFAULT_URL, *, read_only: bool = False) -> Store:
 
 def store_path(url: str) -> Path:
     """The directory of an embedded store's URL; chdb:// alone is OVERCLAIM_STORE or the user's data directory."""
-    parts = urlsplit(resolved(url))
+    parts = _parts(resolved(url))
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(unquote(parts.netloc + parts.path) or f"{base}/overclaim/store").expanduser().resolve()
 
@@ -52,7 +53,16 @@ def store_path(url: str) -> Path:
 def resolved(url: str) -> str:
     """The URL that is meant: a plain path is an embedded store, and the default one is what OVERCLAIM_STORE names."""
     named = os.environ.get(VARIABLE, "") if url == DEFAULT_URL else url
-    return named if "://" in named else f"chdb://{named}"
+    return named if "://" in named else f"chdb://{quote(named, safe='/~')}"
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # it is read when it is asked for
+    except ValueError as error:
+        raise InputError(f"cannot open store {url!r}: {error}") from error
+    return parts
 
 
 def _remote(url: str) -> Store:
@@ -68,8 +78,8 @@ def _server(url: str, read_only: bool) -> Store:
 
 
 def _embedded(path: Path, read_only: bool) -> Store:
-    if read_only and not path.is_dir():
-        raise StoreError(f"there is no store at {path} yet: `overclaim demo` or `overclaim serve` makes one")
+    if read_only and not is_store(path):
+        raise StoreError(f"there is no store at {path} yet: `overclaim serve` makes one, `overclaim demo --keep` too")
     try:
         from overclaim_detectors._embedded import EmbeddedStore
 

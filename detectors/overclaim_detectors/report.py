@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from overclaim._errors import InputError, StoreError
 from overclaim_detectors import sql
-from overclaim_detectors.layout import Column, Layout
+from overclaim_detectors.layout import Layout
+from overclaim_detectors.report_layouts import CLAIMS, COVERAGE, DRIFT, SILENT
 from overclaim_detectors.store import QueryError, Rows, Store
 
 UNKNOWN_TABLE = 60
@@ -19,27 +20,37 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time a report is about. window and reference: lengths in hours, for comparing then and now."""
+    """The time a report is about. window and reference: lengths in hours, for comparing then and now.
+
+    rows: at most so many. all: also what a report leaves out by default.
+    """
 
     since: datetime
     now: datetime
     window_hours: int = 24
     reference_hours: int = 168
     rows: int = 1000
+    all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report: its query, how it looks, and what it says where it has no rows although runs were judged."""
+    """One report: its query, how it looks, and what it says where it has no rows although runs were judged.
+
+    rest: a query that counts what the report leaves out unless all is asked for; rest_words: its row in words, "" where
+    nothing is left out.
+    """
 
     query: str
     nothing: str
     params: Callable[[Window], dict[str, object]]
     layout: Layout
+    rest: str = ""
+    rest_words: Callable[[Mapping[str, int]], str] = lambda _: ""
 
 
 def _since(window: Window) -> dict[str, object]:
-    return {"since": utc_text(window.since), "rows": window.rows}
+    return {"since": utc_text(window.since), "rows": window.rows, "all": int(window.all)}
 
 
 def _two_windows(window: Window) -> dict[str, object]:
@@ -48,69 +59,43 @@ def _two_windows(window: Window) -> dict[str, object]:
         "window_hours": window.window_hours,
         "reference_hours": window.reference_hours,
         "rows": window.rows,
+        "all": int(window.all),
     }
 
 
-_CLAIMS = Layout(
-    (
-        Column("At", "{At}", fixed=16),
-        Column("Rule", "{Rule}", fixed=5),
-        Column("Agent", "{Agent}"),
-        Column("Claimed", "{Action}", "success"),
-        Column("Observed", "{Observed}", "no call"),
-        Column("Evidence", "{Evidence} {Value}"),
-    ),
-    (
-        "tool {Tool}", "service {Service}", "severity {Severity}", '"{Words}"',
-        "trace {TraceId}", "span {EvidenceSpanId}",
-    ),
-)  # fmt: skip
-_SILENT = Layout(
-    (
-        Column("At", "{At}", fixed=16),
-        Column("Agent", "{Agent}"),
-        Column("Tool", "{Tool}"),
-        Column("Observed", "{Observed}"),
-        Column("Evidence", "{Evidence} {Value}"),
-    ),
-    (
-        "{Rules}", "severity {Severity}", "service {Service}", "tool said {ToolSaid}", "span status {SpanStatus}",
-        "noticed by {Noticed}", "trace {TraceId}", "span {EvidenceSpanId}",
-    ),
-)  # fmt: skip
-_DRIFT = Layout(
-    (
-        Column("Signal", "{Signal}"),
-        Column("Agent", "{Agent}"),
-        Column("Was", "{Was} %"),
-        Column("Now", "{Now} %"),
-        Column("Change", "{Change}"),
-        Column("Reading", "{Reading}"),
-    ),
-    (
-        "service {Service}", "then {BadThen} of {AllThen}", "({WasLow} to {WasHigh} %)",
-        "now {BadNow} of {AllNow}", "({NowLow} to {NowHigh} %)", "change {ChangeLow} to {ChangeHigh} points", "p {P}",
-    ),
-)  # fmt: skip
-_COVERAGE = Layout(
-    (
-        Column("Agent", "{Agent}"),
-        Column("Runs", "{Runs}"),
-        Column("Incomplete", "{Incomplete}"),
-        Column("Not captured", "{NotCaptured}"),
-        Column("No claim", "{ClaimNothing}"),
-        Column("Unreadable", "{Unreadable}"),
-        Column("Calls", "{Calls}"),
-        Column("Unknown", "{UnknownCalls}"),
-    ),
-    ("service {Service}", "calls with structured evidence {StructuredCalls}", "missing: {Gaps}", "last run {LastRun}"),
-)
+def _noticed(counts: Mapping[str, int]) -> str:
+    one, many = "failure that somebody noticed is", "failures that somebody noticed are"
+    return f"{_count(number, one, many)} left out: --all." if (number := counts["Noticed"]) else ""
+
+
+def _unpaired(counts: Mapping[str, int]) -> str:
+    new = _agents_and_tools(counts["NewAgents"], counts["NewTools"])
+    lost = _agents_and_tools(counts["LostAgents"], counts["LostTools"])
+    parts = [f"New, with nothing to compare with yet: {new}."] if new else []
+    parts += [f"No longer seen: {lost}."] if lost else []
+    return " ".join([*parts, "All rows: --all."]) if parts else ""
+
+
+def _agents_and_tools(agents: int, tools: int) -> str:
+    parts = [_count(agents, "agent", "agents")] if agents else []
+    return " and ".join([*parts, *([_count(tools, "tool", "tools")] if tools else [])])
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
 REPORTS = {
-    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since, _CLAIMS),
-    "silent": Report("report/silent", "No call failed without anybody noticing.", _since, _SILENT),
-    "drift": Report("report/drift", "No run falls into either window.", _two_windows, _DRIFT),
-    "coverage": Report("report/coverage", "No run falls into this time.", _since, _COVERAGE),
-}
+    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since, CLAIMS),
+    "silent": Report(
+        "report/silent", "No call failed without anybody noticing.", _since, SILENT, "report/silent_noticed", _noticed
+    ),
+    "drift": Report(
+        "report/drift", "No agent or tool was seen in both windows.", _two_windows, DRIFT,
+        "report/drift_unpaired", _unpaired,
+    ),
+    "coverage": Report("report/coverage", "No run falls into this time.", _since, COVERAGE),
+}  # fmt: skip
 
 
 def run_report(store: Store, kind: str, window: Window) -> Rows:
@@ -120,7 +105,21 @@ def run_report(store: Store, kind: str, window: Window) -> Rows:
         StoreError: the store has no tables yet, or cannot be read.
     """
     report = REPORTS[kind]
-    return with_tables(lambda: store.query(sql.load(report.query), report.params(window)))
+    return with_tables(lambda: store.query(*_bound(report.query, report.params(window))))
+
+
+def left_out(store: Store, kind: str, window: Window) -> str:
+    """What the report leaves out, in words; "" where that is nothing."""
+    report = REPORTS[kind]
+    if window.all or not report.rest:
+        return ""
+    return report.rest_words(store.query(*_bound(report.rest, report.params(window))).dicts()[0])
+
+
+def _bound(query: str, values: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """The text of a query, and of the values those that it wants."""
+    text = sql.load(query)
+    return text, {name: value for name, value in values.items() if name in sql.placeholders(text)}
 
 
 def with_tables(question: Callable[[], Rows]) -> Rows:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from overclaim import _attributes as names
-from overclaim._hashing import keyed_hash
+from overclaim._hashing import keyed_hash, operation_label
 from overclaim.outcome.model import BoundClaim, Call, Outcome, Run
 from overclaim.spans import Event, Link, Span
 
@@ -119,12 +119,14 @@ def _run(run: Run, frame: _Frame, version: int) -> Row:
 
 def _call(run: Run, call: Call, by_id: Mapping[str, Span], frame: _Frame, version: int) -> Row:
     own = by_id.get(call.span_id)
-    keep = _as_is if own and names.CALL_OPERATION in own.attributes else keyed_hash
+    service = own.service if own else frame.common[0]
+    labelled = own is not None and names.CALL_OPERATION in own.attributes
+    targets = call.operation.targets[:MAX_ITEMS]
     evidence = call.observed.evidence[: names.MAX_EVIDENCE]
     return (
         run.trace_id, call.span_id, run.span_id, call.index, *frame.common, call.tool, call.operation.action,
-        keep(call.operation.key) if call.operation.key else "",
-        [keep(target) for target in call.operation.targets[:MAX_ITEMS]],
+        call.operation.key if labelled or not call.operation.key else operation_label(call.operation, service),
+        list(targets) if labelled else [keyed_hash(target, service) for target in targets],
         call.operation.effect.value, call.claimed.value, call.observed.outcome.value, call.observed.grade.label,
         [fact.kind for fact in evidence], [fact.rule for fact in evidence],
         [fact.value for fact in evidence], [fact.outcome.value for fact in evidence],
@@ -137,19 +139,16 @@ def _call(run: Run, call: Call, by_id: Mapping[str, Span], frame: _Frame, versio
 def _claim(run: Run, place: int, bound: BoundClaim, by_id: Mapping[str, Span], frame: _Frame, version: int) -> Row:
     claim, mismatch = bound.claim, bound.mismatch
     own = by_id.get(bound.span_id)
-    keep = _as_is if own and names.CLAIM_OUTCOME in own.attributes else keyed_hash
+    labelled = own is not None and names.CLAIM_OUTCOME in own.attributes
+    targets = claim.targets[:MAX_ITEMS]
     call_spans = {call.index: call.span_id for call in run.calls}
     return (
         run.trace_id, run.span_id, place, bound.span_id, *frame.common, claim.outcome.value, claim.action,
-        [keep(target) for target in claim.targets[:MAX_ITEMS]], int(claim.generic),
+        list(targets) if labelled else [keyed_hash(target, frame.common[0]) for target in targets], int(claim.generic),
         [call_spans[index] for index in bound.about if index in call_spans],
         mismatch.rule if mismatch else "", mismatch.value if mismatch else "", mismatch.span_id if mismatch else "",
         claim.source, claim.text[:MAX_TEXT], frame.started, version,
     )  # fmt: skip
-
-
-def _as_is(text: str) -> str:
-    return text
 
 
 def _text(attributes: Mapping[str, object], *keys: str) -> str:

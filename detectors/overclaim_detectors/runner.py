@@ -112,6 +112,8 @@ def follow(
             detection = detection or Detection(store)
             done = detection.once()
         except Exception as error:  # the loop must outlive every error of a pass
+            if stop.is_set():  # the store was closed under a pass that took too long to wait for
+                return
             progress.failed(error)
             wait = max(interval, min(MAX_BACK_OFF, wait * 2))
             known = isinstance(error, OverclaimError)

@@ -10,12 +10,16 @@ from overclaim._errors import StoreError
 
 Params = Mapping[str, object]
 
+MAX_ANSWER = 64 << 20
 # For people's SQL: what one query may cost before the engine stops it.
 LIMITS: Mapping[str, int] = {
     "max_execution_time": 60,
     "max_result_rows": 1_000_000,
-    "max_result_bytes": 256 << 20,
-    "max_memory_usage": 4 << 30,
+    "max_result_bytes": MAX_ANSWER,
+    "max_memory_usage": 512 << 20,
+    "max_bytes_before_external_group_by": 128 << 20,
+    "max_bytes_before_external_sort": 128 << 20,
+    "max_block_size": 8192,
 }
 
 
@@ -58,6 +62,13 @@ class Store(Protocol):
 
     def read(self, sql: str, params: Params | None = None) -> Rows:
         """Run somebody else's SQL: a single read-only statement, under limits, with no access to files or network."""
+        ...
+
+    def answer(self, sql: str, params: Params | None = None) -> bytes:
+        """The same as JSON, {"columns": [...], "rows": [[...], ...]}, written by the engine; at most MAX_ANSWER bytes.
+
+        Times are as ClickHouse writes them, NaN and infinity are null.
+        """
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from overclaim_detectors import sql
 
 _TABLE = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW|VIEW) IF NOT EXISTS (\w+)")
-_COLUMN = re.compile(r"^    (?P<name>[\w.]+) (?P<type>[A-Z]\w*(?:\([^\n]*?\))?)(?P<rest>[ ,\n].*|)$")
+_COLUMN = re.compile(r"^    (?P<name>[\w.]+) (?P<type>[A-Z]\w*)(?P<rest>[^\n]*)", re.M)
 _COMMENT = re.compile(r"COMMENT '((?:[^']|'')*)'")
+_OPENING = re.compile(r"\n? *\(")
 _NO_COLUMNS = ("INDEX", "PROJECTION", "CONSTRAINT")
 
 
@@ -44,8 +45,34 @@ def _tables(about: str, text: str) -> Iterator[Table]:
 
 
 def _columns(statement: str) -> Iterator[Column]:
-    for line in statement.splitlines():
-        match = _COLUMN.match(line)
-        if match and match["name"] not in _NO_COLUMNS:
+    for match in _COLUMN.finditer(statement):
+        name, kind = match["name"], match["type"]
+        inner = _in_brackets(statement, match.end("type"))
+        if name in _NO_COLUMNS:
+            continue
+        if kind == "Nested":
+            yield from (Column(f"{name}.{part}", f"Array({of})", "") for part, of in _parts(inner))
+        else:
             comment = _COMMENT.search(match["rest"])
-            yield Column(match["name"], match["type"], comment[1].replace("''", "'") if comment else "")
+            yield Column(name, f"{kind}({inner})" if inner else kind, comment[1].replace("''", "'") if comment else "")
+
+
+def _in_brackets(text: str, start: int) -> str:
+    """What stands in the brackets that open at `start`, perhaps on the next line; "" where none do."""
+    opening = _OPENING.match(text, start)
+    if not opening:
+        return ""
+    depth = 1
+    for end in range(opening.end(), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if not depth:
+            return text[opening.end() : end]
+    return ""
+
+
+def _parts(inner: str) -> Iterator[tuple[str, str]]:
+    """Names and types of the columns in a Nested one, which stand on lines of their own."""
+    for line in inner.splitlines():
+        name, _, kind = line.strip().removesuffix(",").partition(" ")
+        if kind:
+            yield name, kind

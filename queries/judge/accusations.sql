@@ -30,7 +30,7 @@ claims AS (
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
 
--- The strongest fact of each call that does not speak for success; of equals the more precise one, then the last.
+-- The fact of each call that decided against success: facts are kept with what decided first.
 calls AS (
     SELECT
         TraceId,
@@ -38,20 +38,10 @@ calls AS (
         SpanId,
         Tool,
         Effect,
-        arraySort(
-            fact -> (
-                indexOf(['suspect', 'inferred', 'structured'], fact.1),
-                fact.7 NOT IN ('result_flag', 'result_text', 'span_status'),
-                fact.2
-            ),
-            arrayFilter(
-                fact -> fact.3 != 'success',
-                arrayZip(
-                    EvidenceGrade, arrayEnumerate(EvidenceGrade), EvidenceOutcome,
-                    EvidenceRule, EvidenceValue, EvidenceSpanId, EvidenceKind
-                )
-            )
-        )[-1] AS Fact
+        arrayFirst(
+            fact -> fact.1 != 'success',
+            arrayZip(EvidenceOutcome, EvidenceRule, EvidenceValue, EvidenceSpanId)
+        ) AS Fact
     FROM overclaim_calls FINAL
     WHERE
         TraceId IN {traces:Array(String)}
@@ -76,13 +66,13 @@ SELECT
     verdicts.Calls AS CallSpanIds,
     multiIf(
         claims.MismatchRule != '', claims.MismatchRule,
-        calls.Fact.4 != '', calls.Fact.4,
+        calls.Fact.2 != '', calls.Fact.2,
         verdicts.Rule
     ) AS EvidenceRule,
-    if(claims.MismatchRule != '', claims.MismatchValue, calls.Fact.5) AS EvidenceValue,
+    if(claims.MismatchRule != '', claims.MismatchValue, calls.Fact.3) AS EvidenceValue,
     multiIf(
         claims.MismatchSpanId != '', claims.MismatchSpanId,
-        calls.Fact.6 != '', calls.Fact.6,
+        calls.Fact.4 != '', calls.Fact.4,
         verdicts.First != '', verdicts.First,
         verdicts.RunSpanId
     ) AS EvidenceSpanId,

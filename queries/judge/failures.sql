@@ -6,21 +6,11 @@ calls AS (
     SELECT
         *,
         Grade != 'suspect' AND (Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write')) AS Bad,
-        -- The strongest fact that does not speak for success; of equals the more precise one, then the last.
-        arraySort(
-            fact -> (
-                indexOf(['suspect', 'inferred', 'structured'], fact.1),
-                fact.7 NOT IN ('result_flag', 'result_text', 'span_status'),
-                fact.2
-            ),
-            arrayFilter(
-                fact -> fact.3 != 'success',
-                arrayZip(
-                    EvidenceGrade, arrayEnumerate(EvidenceGrade), EvidenceOutcome,
-                    EvidenceRule, EvidenceValue, EvidenceSpanId, EvidenceKind
-                )
-            )
-        )[-1] AS Fact
+        -- The fact that decided against success: facts are kept with what decided first.
+        arrayFirst(
+            fact -> fact.1 != 'success',
+            arrayZip(EvidenceOutcome, EvidenceRule, EvidenceValue, EvidenceSpanId)
+        ) AS Fact
     FROM overclaim_calls FINAL
     WHERE
         TraceId IN {traces:Array(String)}
@@ -145,9 +135,9 @@ SELECT
     (calls.TraceId, calls.SpanId) IN (SELECT * FROM mended) AS Mended,
     (calls.TraceId, calls.RunSpanId, calls.Operation) IN (SELECT * FROM reported) AS Reported,
     (calls.TraceId, calls.SpanId) IN (SELECT * FROM accused) AS Accused,
-    calls.Fact.4 AS EvidenceRule,
-    calls.Fact.5 AS EvidenceValue,
-    if(calls.Fact.6 = '', calls.SpanId, calls.Fact.6) AS EvidenceSpanId,
+    calls.Fact.2 AS EvidenceRule,
+    calls.Fact.3 AS EvidenceValue,
+    if(calls.Fact.4 = '', calls.SpanId, calls.Fact.4) AS EvidenceSpanId,
     calls.Started AS Started,
     {version:UInt64} AS Version
 FROM calls

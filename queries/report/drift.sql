@@ -1,7 +1,8 @@
 -- Then and now: how often tools fail and agents overclaim in the last {window_hours} hours up to {now}, against the
 -- {reference_hours} hours before that. One row per service, agent and signal; "tool ..." rows count calls, "overclaim"
 -- rows count runs.
--- Parameters: now (UTC time), window_hours, reference_hours, rows (how many at most).
+-- Parameters: now (UTC time), window_hours, reference_hours, all (1 for rows with nothing to compare, too: what is new,
+-- and what is no longer seen), rows (how many at most).
 -- How to read it: Was and Now are rates in percent with 95 % Wilson intervals; Change is Now - Was in points with
 -- its 95 % Newcombe interval; P is the two-sided p-value of the pooled two-proportion z test. The row with the largest
 -- surely changed part comes first. This is a report, not an alarm: of twenty rows in which nothing changed, one
@@ -95,6 +96,7 @@ SELECT
         'no difference seen'
     ) AS Reading
 FROM rates
+WHERE {all:UInt8} OR (N0 > 0 AND N1 > 0)
 ORDER BY
     if(isFinite(Low), greatest(Low, -High, 0), 0) DESC,
     N1 + N0 DESC,

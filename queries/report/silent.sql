@@ -1,6 +1,7 @@
--- Failures that nobody saw: one row per call with an open finding, worst first, then newest.
--- Parameters: since (UTC time), rows (how many at most).
--- Noticed says who did, if anybody: the agent mended it (a later call), the agent told its user, or a claim is accused.
+-- Failures that nobody noticed: one row per call with an open finding, worst first, then newest.
+-- Parameters: since (UTC time), all (1 for noticed ones, too), rows (how many at most).
+-- A failure is noticed where the agent mended it (a later call), where the agent told its user, and where a claim is
+-- accused because of it (report/claims). With all = 1 such failures are here as well, and Noticed says who it was.
 WITH
 findings AS (
     SELECT
@@ -42,5 +43,6 @@ SELECT
     failures.EvidenceSpanId AS EvidenceSpanId
 FROM findings
 INNER JOIN failures ON findings.TraceId = failures.TraceId AND findings.CallSpanId = failures.SpanId
+WHERE {all:UInt8} OR NOT (failures.Mended OR failures.Reported OR failures.Accused)
 ORDER BY indexOf(['high', 'medium', 'low'], Severity) ASC, At DESC, TraceId ASC, EvidenceSpanId ASC
 LIMIT {rows:UInt32}

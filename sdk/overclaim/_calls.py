@@ -21,6 +21,7 @@ from overclaim._scrub import scrub
 from overclaim._shape import shape_hash
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope
+from overclaim.outcome.deciding import in_time
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
@@ -175,9 +176,8 @@ class _Call:
             context = self._span.get_span_context()
             run.add_call(spec.name, what, observed, claimed, context, call_id=None, values=values)
         if self._parent is not None:
-            self._parent.inner = Inner(
-                spec.name, observed.evidence, captured, {}, counted=True, operation=what, values=values
-            )
+            facts = in_time(observed.evidence, extra)
+            self._parent.inner = Inner(spec.name, facts, captured, {}, counted=True, operation=what, values=values)
 
     def _label(
         self, observed: Observation, claimed: Outcome, what: Operation, result: object, captured: bool,

@@ -20,7 +20,8 @@ from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._shape import shape_hash
 from overclaim.dialects import Role
-from overclaim.outcome.model import Observation, Operation, Outcome
+from overclaim.outcome.deciding import in_time
+from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
 from overclaim.outcome.results import observe
 from overclaim.spans import Span as PlainSpan
@@ -95,7 +96,7 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     around = outer or parent
     if around is not None:
         around.inner = Inner(
-            name, seen.observed.evidence, seen.captured, {}, counted=outer is None, operation=seen.operation,
+            name, seen.facts, seen.captured, {}, counted=outer is None, operation=seen.operation,
             values=seen.values,
         )  # fmt: skip
 
@@ -119,7 +120,7 @@ def _count(
 class _Seen:
     """What a foreign tool span, its children and a wrapper inside it show together."""
 
-    __slots__ = ("captured", "claimed", "observed", "operation", "shapes", "values")
+    __slots__ = ("captured", "claimed", "facts", "observed", "operation", "shapes", "values")
 
     def __init__(self, span: Span, record: Record, attributes: Attributes, name: str, inner: Inner | None) -> None:
         given = dialects.arguments_of(attributes)
@@ -131,10 +132,12 @@ class _Seen:
             name, given, facts=record.facts, description=described if isinstance(described, str) else ""
         )
         self.captured = dialects.has(attributes, dialects.RESULT) or (inner is not None and inner.captured)
+        extra = [*record.close(), *(inner.evidence if inner is not None else ())]
         self.observed: Observation = observe(
             result, is_error=True if failed else flagged, facts=record.facts, effect=self.operation.effect,
-            extra=[*record.close(), *(inner.evidence if inner is not None else ())], captured=self.captured,
+            extra=extra, captured=self.captured,
         )  # fmt: skip
+        self.facts: tuple[Evidence, ...] = in_time(self.observed.evidence, extra)
         self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)
         self.values: tuple[object, ...] = ()
         if record.run is not None:

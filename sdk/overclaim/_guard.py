@@ -13,8 +13,11 @@ from overclaim.outcome.model import Judgement, Reading, Run, Verdict
 def check(answer: str) -> Judgement:
     """The verdict on an answer, against the calls of the current run so far.
 
-    Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`. Outside a run, or
-    where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
+    Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`, or print it. Outside a
+    run, or where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
+
+    It is only a question, and may be asked of several drafts: it is not taken for the agent's answer. Call
+    `run.answer(text)` with what the user is told in the end, or the run ends without a claim and cannot be judged.
 
     Args:
         answer: What the agent is about to tell its user. What is no text is never accused, and a WARNING of the

@@ -16,21 +16,24 @@ _service_name = "overclaim"
 _key = ""
 
 
-def keyed_hash(text: str) -> str:
+def keyed_hash(text: str, service: str = "") -> str:
     """First 16 hex digits of HMAC-SHA256 over the text.
 
     The key is OVERCLAIM_HASH_KEY, or else the service name: enough to keep services apart, while only a
-    secret key also stops somebody who guesses the text.
+    secret key also stops somebody who guesses the text. service: the name to take where the text belongs to
+    another service than this process, so that its own hashes of it compare equal.
     """
+    if service:
+        return _digest(os.environ.get(KEY_VARIABLE) or service, text)
     return _digest(_key or _read_key(), text)
 
 
-def operation_label(operation: Operation) -> str:
+def operation_label(operation: Operation, service: str = "") -> str:
     """An operation as it leaves the process: "refund:9f86d081884c7d65", or "call:..." where it has no action.
 
-    The action is a word of a closed list, so it may be read; what it was done to is hashed.
+    The action is a word of a closed list, so it may be read; what it was done to is hashed. service: as above.
     """
-    return f"{operation.action or NO_ACTION}:{keyed_hash(operation.key)}"
+    return f"{operation.action or NO_ACTION}:{keyed_hash(operation.key, service)}"
 
 
 def labelled_action(label: str) -> str:

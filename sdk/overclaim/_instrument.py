@@ -37,6 +37,11 @@ def instrument(
     Never raises, for it must not stop a program that works: what cannot be used is named, with the cure, in a
     WARNING of the logger "overclaim".
 
+    No content leaves by default. Of HTTP requests, spans of the instrumentors that this switches on hold method,
+    host, path and status; path segments stay, as in any telemetry of HTTP, so an id in a path is sent. Query,
+    fragment, user info, matrix parameters and messages of exceptions are cut off. Spans of an instrumentor that the
+    program or `opentelemetry-instrument` switched on are not changed: they send whole URLs; see `overclaim doctor`.
+
     Args:
         service_name: The service.name, where no tracer provider is set yet; else OTEL_SERVICE_NAME.
         endpoint: Where to send, such as http://127.0.0.1:4318, where no tracer provider is set yet; else the

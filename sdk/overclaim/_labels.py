@@ -36,9 +36,9 @@ def call_labels(observed: Observation, claimed: Outcome, operation: Operation, r
 
 
 def evidence_labels(evidence: Sequence[Evidence]) -> dict[str, list[str]]:
-    """Parallel lists, at most 16 long; what is not a success comes first when there are more."""
+    """Parallel lists, at most 16 long. What decided comes first; when there is more, other successes give way."""
     if len(evidence) > names.MAX_EVIDENCE:
-        evidence = sorted(evidence, key=_success)[: names.MAX_EVIDENCE]
+        evidence = [evidence[0], *sorted(evidence[1:], key=_success)][: names.MAX_EVIDENCE]
     return {
         names.EVIDENCE_KIND: [one.kind for one in evidence],
         names.EVIDENCE_RULE: [one.rule for one in evidence],

@@ -20,9 +20,12 @@ _log = logging.getLogger("overclaim")
 _said: set[tuple[str, int, str]] = set()
 
 
-def warn(what: str, value: object, cure: str) -> None:
-    """Warn once per place that `what` (such as "overclaim.observe") was given a value that it cannot use."""
-    file, line = _place()
+def warn(what: str, value: object, cure: str, place: tuple[str, int] | None = None) -> None:
+    """Warn once per place that `what` (such as "overclaim.observe") was given a value that it cannot use.
+
+    place: file and line, by default those of the nearest caller that is not ours.
+    """
+    file, line = place or _place()
     if (file, line, what) in _said or len(_said) >= MAX_PLACES:
         return
     _said.add((file, line, what))

@@ -80,7 +80,12 @@ class Record:
 
 def compact(evidence: list[Evidence]) -> list[Evidence]:
     """The last word per target; where that is still too much, failures stay before successes."""
-    last = list({(one.kind, one.target): one for one in evidence}.values())
+    words: dict[str, Evidence] = {}
+    for one in evidence:
+        about = one.target or f"{one.kind} {one.rule}"
+        words.pop(about, None)  # so that it moves to its place in time
+        words[about] = one
+    last = list(words.values())
     if len(last) < _LIMIT:
         return last
     failures = [one for one in last if one.outcome is not Outcome.SUCCESS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -23,16 +24,27 @@ from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
 from overclaim.outcome.model import BoundClaim, Evidence, Grade, Outcome, Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
+Answer = Callable[[Any], str | None]
+Place = tuple[str, int]
+_NO_ANSWER = (
+    "the agent's answer must be a text, or its claims stay unread. Say where in the result it is, by"
+    " @overclaim.run(answer=lambda result: ...), or open the run by `with overclaim.run(...) as run:` and call"
+    " run.answer(text)"
+)
 
 
 class AgentRun:
     """One run of an agent: a context manager (`with`, `async with`) and a decorator. Made by `overclaim.run`.
 
-    As a decorator, a text that the function returns (or the texts that it yields) is the agent's answer.
+    As a decorator, a text that the function returns (or the texts that it yields) is the agent's answer, or else what
+    `answer` makes of its result.
     """
 
-    def __init__(self, name: object, run_id: object, version: object, model: object) -> None:
+    def __init__(
+        self, name: object, run_id: object, version: object, model: object, answer: Answer | None = None
+    ) -> None:
         self._name, self._run_id, self._version, self._model = name, run_id, version, model
+        self._read = _reader(answer)
         self._scope: _RunScope | None = None
         self._token: Any = None
 
@@ -84,22 +96,40 @@ class AgentRun:
         if self._name is None:
             self._name = getattr(function, "__name__", None)
 
+        place = _defined_at(function)
+
         def start(_: Arguments, __: dict[str, Any]) -> Scope | None:
-            return self._open()
+            return self._open(place)
 
         return wrap(function, start)  # pyright: ignore[reportReturnType]
 
     @fail_open
-    def _open(self) -> _RunScope | None:
-        return _open_run(self._name, self._run_id, self._version, self._model)
+    def _open(self, place: Place | None = None) -> _RunScope | None:
+        scope = _open_run(self._name, self._run_id, self._version, self._model)
+        if scope is not None:
+            scope.answer, scope.place = self._read, place
+        return scope
 
 
 @overload
 def run(name: F, /) -> F: ...
 @overload
-def run(name: str | None = None, *, id: object = None, version: object = None, model: object = None) -> AgentRun: ...
-def run(name: Any = None, *, id: object = None, version: object = None, model: object = None) -> Any:
+def run(
+    name: str | None = None,
+    *,
+    id: object = None,
+    version: object = None,
+    model: object = None,
+    answer: Answer | None = None,
+) -> AgentRun: ...
+def run(
+    name: Any = None, *, id: object = None, version: object = None, model: object = None, answer: Answer | None = None
+) -> Any:
     """One run of an agent, as `with overclaim.run("agent") as run:` or as a decorator, with or without parentheses.
+
+    What the agent tells its user is what is compared with its calls: give it by `run.answer(text)` within `with`. A
+    decorated function returns or yields it; where its result is no text, `answer` says which text in it that is. A
+    result that is neither gives a WARNING of the logger "overclaim", once per place.
 
     Args:
         name: The agent's name, by default that of the decorated function.
@@ -107,10 +137,24 @@ def run(name: Any = None, *, id: object = None, version: object = None, model: o
             other arguments.
         version: The agent's version.
         model: The model that the agent uses.
+        answer: For decorated functions: takes the result and gives the answer in it, such as
+            `lambda result: result["text"]`; None where there is none. The result itself is passed on unchanged.
     """
     if callable(name):
         return AgentRun(None, id, version, model)(name)
-    return AgentRun(name, id, version, model)
+    return AgentRun(name, id, version, model, answer)
+
+
+def _reader(answer: Answer | None) -> Answer | None:
+    if answer is None or callable(answer):
+        return answer
+    _mistakes.warn("overclaim.run(answer=...)", answer, "give a function that takes the result and gives the answer")
+    return None
+
+
+def _defined_at(function: Callable[..., Any]) -> Place | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
 
 
 def _open_run(name: object, run_id: object, version: object, model: object) -> _RunScope | None:
@@ -140,17 +184,26 @@ def _open_run(name: object, run_id: object, version: object, model: object) -> _
 
 
 class _RunScope:
-    """The scope of one live run."""
+    """The scope of one live run. answer: finds the answer in a result; place: where a decorated function stands."""
 
     def __init__(self, state: RunState, context: Context) -> None:
         self.state = state
         self.context = context
+        self.answer: Answer | None = None
+        self.place: Place | None = None
 
     def returned(self, result: object) -> None:
-        """End the run; a text is its answer."""
-        if isinstance(result, str):
-            self.state.say(result)
+        """End the run; the answer is the result, or what was said to find it in there."""
+        self._hear(result)
         self.end(None)
+
+    @fail_open
+    def _hear(self, result: object) -> None:
+        said = result if self.answer is None else self.answer(result)
+        if isinstance(said, str):
+            self.state.say(said)
+        elif said is not None and not self.state.claims and self.state.outer is None:  # a sub-agent has no user
+            _mistakes.warn("@overclaim.run", said, _NO_ANSWER, self.place)
 
     def raised(self, error: BaseException) -> None:
         """End the run with the exception that ended it."""

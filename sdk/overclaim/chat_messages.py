@@ -7,13 +7,12 @@ content parts (`tool_use`, `tool_result`).
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from overclaim._json import items, mapping, text
 
-# A result is looked for among this many open calls, so that reading stays linear.
-_OPEN_CALLS = 256
 _TEXTS = 64
 _ROLES = {
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "tool": "tool", "function": "tool",
@@ -70,9 +69,10 @@ class Conversation:
 
 def read_messages(messages: Iterable[object]) -> Conversation:
     """Read the messages of one run, oldest first. Never fails: what cannot be used is named in `skipped`."""
-    reader = _Reader()
-    for number, message in enumerate(messages):
-        reader.read(number, mapping(message))
+    read = [mapping(message) for message in messages]
+    reader = _Reader(frozenset(result.call_id for message in read for result in _results(message)))
+    for number, message in enumerate(read):
+        reader.read(number, message)
     return reader.conversation()
 
 
@@ -81,10 +81,70 @@ def is_withheld(content: object) -> bool:
     return isinstance(content, str) and len(content) < 160 and bool(_WITHHELD.fullmatch(content.strip()))
 
 
-class _Reader:
+class _Waiting:
+    """Calls that may still wait for a result, by the message that asked for them."""
+
     def __init__(self) -> None:
+        self._batches: list[deque[ToolCall]] = []
+
+    def add(self, call: ToolCall) -> None:
+        if not self._batches or self._batches[-1][0].batch != call.batch:
+            self._batches.append(deque())
+        self._batches[-1].append(call)
+
+    def first(self) -> ToolCall | None:
+        """Return the first call without a result in the last message that has one. Linear over all questions."""
+        while self._batches:
+            batch = self._batches[-1]
+            if batch[0].result is None:
+                return batch[0]
+            batch.popleft()
+            if not batch:
+                self._batches.pop()
+        return None
+
+
+class _OpenCalls:
+    """Finds the call that a result belongs to. answered: the ids that results of the conversation carry.
+
+    Ids may repeat: a result belongs to the nearest earlier call with its id. A call whose id no result carries may
+    be answered by a result whose id no call has, or that has none; then the tool's name decides, and the order.
+    """
+
+    def __init__(self, answered: frozenset[str]) -> None:
+        self._answered = answered
+        self._latest: dict[str, ToolCall] = {}
+        self._by_id: dict[str, _Waiting] = {}
+        self._by_tool: dict[str, _Waiting] = {}
+        self._any = _Waiting()
+
+    def add(self, call: ToolCall) -> None:
+        if call.id:
+            self._latest[call.id] = call
+            self._by_id.setdefault(call.id, _Waiting()).add(call)
+        if not call.id or call.id not in self._answered:
+            self._by_tool.setdefault(call.tool, _Waiting()).add(call)
+            self._any.add(call)
+
+    def take(self, result: Result) -> ToolCall:
+        """Return the call of a result: an open one, one more of an answered one, or one nobody saw being asked."""
+        known = self._latest.get(result.call_id)
+        if known is None:
+            return self._by_name(result.tool) or ToolCall(result.tool, result.call_id)
+        return self._by_id[known.id].first() or ToolCall(known.tool, known.id, known.arguments, known.batch)
+
+    def _by_name(self, tool: str) -> ToolCall | None:
+        if not tool:
+            return self._any.first()
+        found = [self._by_tool[name].first() for name in (tool, "") if name in self._by_tool]
+        return max(filter(None, found), key=lambda call: call.batch, default=None)
+
+
+class _Reader:
+    def __init__(self, answered: frozenset[str]) -> None:
         self._done: list[ToolCall] = []
-        self._open: list[ToolCall] = []
+        self._asked_for: list[ToolCall] = []
+        self._open = _OpenCalls(answered)
         self._plain: list[str] = []  # texts of messages that ask for no call
         self._in_flight: list[str] = []  # texts beside calls, since the last plain one
         self._asked: list[str] = []
@@ -99,7 +159,7 @@ class _Reader:
             self._skipped.append(f"message {number} {named}")
         elif role == "tool":
             self._turn()
-            self._join(_tool_result(message))
+            self._join(message)
         elif role == "assistant":
             self._turn()
             self._assistant(number, message)
@@ -108,7 +168,7 @@ class _Reader:
 
     def conversation(self) -> Conversation:
         return Conversation(
-            calls=[*self._done, *self._open],
+            calls=[*self._done, *(call for call in self._asked_for if call.result is None)],
             answered=len(self._done),
             texts=[*self._plain, *self._in_flight][-_TEXTS:],
             asked=self._asked[-_TEXTS:],
@@ -122,17 +182,16 @@ class _Reader:
             self._finished = self._user_spoke = False
 
     def _user(self, message: dict[str, object]) -> None:
-        parts = [mapping(part) for part in items(message.get("content"))]
-        results = [part for part in parts if part.get("type") == "tool_result"]
-        for part in results:
-            self._join(_part_result(part))
-        self._user_spoke = self._user_spoke or not results
+        brought = self._join(message)
+        self._user_spoke = self._user_spoke or not brought
         if said := _said(message.get("content")):
             self._asked.append(said)
 
     def _assistant(self, number: int, message: dict[str, object]) -> None:
         calls = [*_asked(message, number)]
-        self._open += calls
+        self._asked_for += calls
+        for call in calls:
+            self._open.add(call)
         said = _said(message.get("content"))
         if said:
             self._finished = True
@@ -140,21 +199,14 @@ class _Reader:
             if not calls:
                 self._in_flight.clear()
 
-    def _join(self, result: Result) -> None:
-        call = self._match(result)
-        if call is None:
-            call = ToolCall(result.tool, result.call_id)
-        else:
-            self._open.remove(call)
-        call.result = result
-        self._done.append(call)
-
-    def _match(self, result: Result) -> ToolCall | None:
-        """Return the nearest earlier open call with the result's id, else with its tool's name."""
-        candidates = self._open[-_OPEN_CALLS:]
-        same = [call for call in candidates if result.call_id and call.id == result.call_id]
-        same = same or [call for call in candidates if not result.tool or call.tool in ("", result.tool)]
-        return next((call for call in same if call.batch == same[-1].batch), None)
+    def _join(self, message: dict[str, object]) -> bool:
+        """Give the results in a message to their calls; whether there were any."""
+        results = _results(message)
+        for result in results:
+            call = self._open.take(result)
+            call.result = result
+            self._done.append(call)
+        return bool(results)
 
 
 def _asked(message: dict[str, object], batch: int) -> Iterable[ToolCall]:
@@ -178,6 +230,14 @@ def _said(content: object) -> str:
 
 def _part_text(part: dict[str, object]) -> str:
     return text(part.get("text")) if part.get("type", "text") in ("text", "output_text") else ""
+
+
+def _results(message: dict[str, object]) -> list[Result]:
+    role = _ROLES.get(text(message.get("role")).lower())
+    if role == "tool":
+        return [_tool_result(message)]
+    parts = map(mapping, items(message.get("content"))) if role == "user" else ()
+    return [_part_result(part) for part in parts if part.get("type") == "tool_result"]
 
 
 def _tool_result(message: dict[str, object]) -> Result:

@@ -95,7 +95,7 @@ ANSWER = (
     "haystack.agent.step.llm.output",
     "gen_ai.completion",
 )
-ANSWER_NUMBERED = re.compile(r"^(?:llm\.output_messages\.(\d+)\.message|gen_ai\.completion\.(\d+))\.content$")
+ANSWER_NUMBERED = re.compile(r"^(?:llm\.output_messages\.(\d{1,9})\.message|gen_ai\.completion\.(\d{1,9}))\.content$")
 REQUEST = (
     "gen_ai.input.messages",
     "input.value",

@@ -154,7 +154,7 @@ def clients() -> Iterator[Check]:
             why = integration.probe()
         except Exception as error:
             why = f"{type(error).__name__}: {scrub(str(error), 200)}"
-        yield Check("note" if why else "ok", f"integration {integration.name}", why or "would be switched on")
+        yield Check("note" if why else "ok", f"integration {integration.name}", why or integration.promise)
 
 
 def hash_key() -> Check:

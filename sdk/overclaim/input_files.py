@@ -6,28 +6,34 @@ JSON lines are read one by one; any other form is held whole, up to `MAX_DOCUMEN
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import sys
-import zlib
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO
-from typing import Any, cast
+from typing import cast
 
-from overclaim._errors import MissingExtra
 from overclaim._json import items, mapping
+from overclaim.input_streams import GZIP, MAX_UNPACKED, Joined, buffered, opened, waits_for, wide_encoding
+from overclaim.yaml_files import YamlFlaw, read_yaml
 
 MAX_DOCUMENT = 256 * 1024 * 1024
+"""Bytes of one line of JSON lines, or of any other file."""
+MAX_VALUES = 10_000_000
+"""Values in one JSON document: an empty list takes three bytes in a file and 64 in memory."""
+MAX_MESSAGES = 3_000_000
+"""Messages in one protobuf request: an empty one takes two bytes in a file and 170 in memory."""
+MAX_USELESS_LINES = 200_000
+"""Lines that are blank, too short for a run, or no JSON, before a file is given up."""
 
+_MAX_TOGETHER = 100_000  # JSON values without a line end between them
+_SHORTEST_RUN = len('{"messages":[]}')
 _JSON_NAMES = (".json", ".jsonl", ".ndjson")
-_GZIP = b"\x1f\x8b"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # no text holds these, every span in protobuf does
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_OBJECT_LINE = re.compile(rb"^\s*\{.*\}\s*$")
+_DECODER = json.JSONDecoder(strict=False)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LINE_END = re.compile(rb"\r\n?")
 _TOO_LARGE = f"larger than {MAX_DOCUMENT >> 20} MiB"
 _SPLIT = "write one run a line (JSON lines), or split the file"
 
@@ -66,135 +72,239 @@ class Blob:
 Piece = Document | Blob | Problem
 
 
+@dataclass(slots=True)
+class _Parsed:
+    """What a text of one or more JSON values holds, and from where on it cannot be read, if that is so."""
+
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    problem: Problem | None = None
+    rest: bytes = b""
+    lines: int = 0  # before the rest
+
+    @property
+    def useful(self) -> bool:
+        return any(isinstance(piece, Document) for piece in self.pieces)
+
+    def __iter__(self) -> Iterator[Piece]:
+        yield from self.pieces
+        if self.problem:
+            yield self.problem
+
+
 def read_file(path: str) -> Iterator[Piece]:
     """Yield what the file at `path` holds ("-" for standard input), in its order.
 
     Raises MissingExtra for YAML without PyYAML.
     """
     name = "standard input" if path == "-" else path
+    if awaited := waits_for(path):
+        yield Problem(name, "file", f"waits for {awaited}", "press Ctrl-C to give up", fatal=False)
     try:
-        with _open(path) as stream:
-            yield from _pieces(name, stream)
+        with opened(path) as (stream, gunzip):
+            if stream.peek(1) or not gunzip or not gunzip.flaw:
+                yield from _pieces(name, stream, packed=gunzip is not None)
+            if gunzip and gunzip.too_much:
+                cause = f"unpacks to more than {MAX_UNPACKED >> 20} MiB, of which the rest is not read"
+                yield Problem(name, "file", cause, "decompress it, or split it")
+            elif gunzip and gunzip.flaw:
+                cure = "what came before is read; copy or compress the file again"
+                yield Problem(name, "file", gunzip.flaw, cure)
     except IsADirectoryError:
         yield Problem(name, "file", "is a folder", "name the files in it, such as folder/*.jsonl")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        yield Problem(name, "file", f"damaged gzip data ({error})", "copy or compress the file again")
     except OSError as error:
         cause = error.strerror or str(error)
         yield Problem(name, "file", f"cannot be read ({cause})", "check the path and its permissions")
 
 
-@contextmanager
-def _open(path: str) -> Generator[BufferedReader]:
-    if path == "-":
-        yield _unpacked(sys.stdin.buffer)
-        return
-    with open(path, "rb") as raw:
-        yield _unpacked(raw)
-
-
-def _unpacked(raw: object) -> BufferedReader:
-    stream = cast("BufferedReader", raw)
-    if stream.peek(2)[:2] != _GZIP:
-        return stream
-    return BufferedReader(cast("Any", gzip.GzipFile(fileobj=stream)))
-
-
-def _pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
+def _pieces(name: str, stream: BufferedReader, *, packed: bool) -> Iterator[Piece]:
     head = stream.peek(4096)[:4096]
     bare = name.lower().removesuffix(".gz")
-    if head[:2] in _UTF16 and b"\0" in head:
-        text = stream.read(MAX_DOCUMENT).decode("utf-16", "replace")
-        yield from _json_pieces(name, BufferedReader(BytesIO(text.encode("utf-8", "replace"))))
+    binary = bare.endswith((".pb", ".binpb"))
+    if packed and head.startswith(GZIP):
+        yield Problem(name, "file", "is compressed twice", "decompress it once, with gunzip")
+    elif not binary and (encoding := wide_encoding(head)):
+        yield from _decoded_pieces(name, stream, encoding)
     elif bare.endswith((".yaml", ".yml")):
         yield from _yaml_pieces(name, stream)
-    elif bare.endswith((".pb", ".binpb")) or (_BINARY.search(head) and not bare.endswith(_JSON_NAMES)):
+    elif binary or (_BINARY.search(head) and not bare.endswith(_JSON_NAMES)):
         yield from _binary_pieces(name, stream)
     else:
         yield from _json_pieces(name, stream)
 
 
-def _binary_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
+def _decoded_pieces(name: str, stream: BufferedReader, encoding: str) -> Iterator[Piece]:
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        yield Problem(name, "file", _TOO_LARGE, "split the export into several files")
-    else:
-        yield Blob(name, data)
+        yield Problem(name, "file", f"{_TOO_LARGE} and not UTF-8", "write it as UTF-8, or split the file")
+        return
+    text = data.decode(encoding, "replace").replace("\0", "\ufffd").removeprefix("\ufeff")
+    yield from _pieces(name, BufferedReader(BytesIO(text.encode("utf-8", "replace"))), packed=False)
+
+
+def _binary_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
+    from overclaim.otlp_shape import NoRequest, more_messages_than
+
+    data = stream.read(MAX_DOCUMENT + 1)
+    try:
+        if len(data) > MAX_DOCUMENT:
+            yield Problem(name, "file", _TOO_LARGE, "split the export into several files")
+        elif more_messages_than(data, MAX_MESSAGES):
+            cause = f"holds more than {MAX_MESSAGES} protobuf messages"
+            yield Problem(name, "file", cause, "split the export into several files")
+        else:
+            yield Blob(name, data)
+    except NoRequest as error:
+        cure = "give JSON, JSON lines, .yaml or the bytes of one ExportTraceServiceRequest"
+        yield Problem(name, "file", f"no OTLP trace request: {error}", cure)
 
 
 def _json_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
     number, first = _first_line(stream)
     if not first:
-        yield Problem(name, "file", "is empty", "give a file with at least one run or span")
+        cause = f"begins with {number} blank lines" if number > MAX_USELESS_LINES else "is empty"
+        yield Problem(name, "file", cause, "give a file with at least one run or span")
         return
-    document = _parse(name, f"line {number}", first)
-    if isinstance(document, Problem):  # a document over several lines, or lines of which the first is bad
-        yield from _several_lines(name, number, first + stream.read(MAX_DOCUMENT + 1 - len(first)))
-        return
-    yield from document
-    yield from _lines(name, number + 1, stream)
+    parsed = _parse(name, f"line {number}", first)
+    if parsed.useful and not parsed.problem:
+        yield from parsed
+        yield from _lines(name, number + 1, stream)
+    elif b"\r" in first.strip():  # where lines end in nothing else, the first one is the whole file
+        yield from _json_pieces(name, buffered(Joined(_LINE_END.sub(b"\n", first), stream)))
+    elif parsed.useful:
+        yield from parsed
+        yield from _lines(name, number + 1, stream)
+    else:  # a document over several lines, or lines of which the first is bad
+        yield from _several_lines(name, number, first + stream.read(MAX_DOCUMENT + 1 - len(first)), stream)
 
 
 def _first_line(stream: BufferedReader) -> tuple[int, bytes]:
     number = 0
-    while line := stream.readline(MAX_DOCUMENT):
+    while number <= MAX_USELESS_LINES and (line := stream.readline(MAX_DOCUMENT)):
         number += 1
         if line.strip():
             return number, line
     return number, b""
 
 
-def _lines(name: str, number: int, stream: BufferedReader | BytesIO) -> Iterator[Piece]:
+def _lines(name: str, number: int, stream: BufferedReader) -> Iterator[Piece]:
+    useless = 0
     while line := stream.readline(MAX_DOCUMENT + 1):
         if len(line) > MAX_DOCUMENT:
             yield Problem(name, f"line {number}", _TOO_LARGE, _SPLIT)
-            return
-        if line.strip():
+            _skip_line(stream)
+        elif line.strip():
             parsed = _parse(name, f"line {number}", line)
-            yield from (parsed,) if isinstance(parsed, Problem) else parsed
+            yield from parsed
+            useless += not parsed.useful or len(line) < _SHORTEST_RUN
+        else:
+            useless += 1
+        if useless > MAX_USELESS_LINES:
+            cause = f"more than {MAX_USELESS_LINES} lines hold no run, so it is not read"
+            yield Problem(name, "file", f"{cause}, from line {number} on", "remove those lines")
+            return
         number += 1
 
 
-def _several_lines(name: str, number: int, data: bytes) -> Iterator[Piece]:
-    if len(data) > MAX_DOCUMENT:
-        yield Problem(name, "file", f"{_TOO_LARGE} and not JSON lines", _SPLIT)
-        return
-    parsed = _parse(name, "", data)
-    if not isinstance(parsed, Problem):
+def _skip_line(stream: BufferedReader) -> None:
+    while (more := stream.readline(1 << 20)) and not more.endswith(b"\n"):
+        pass
+
+
+def _several_lines(name: str, number: int, data: bytes, stream: BufferedReader) -> Iterator[Piece]:
+    large = len(data) > MAX_DOCUMENT
+    parsed = _Parsed(rest=data) if large else _parse(name, "", data, number)
+    if not (large or parsed.problem):
         yield from parsed
-    elif _looks_like_lines(data):
-        yield from _lines(name, number, BytesIO(data))
+    elif _holds_a_run(parsed.rest):
+        again = parsed.rest if parsed.useful else data
+        yield from parsed.pieces if parsed.useful else ()
+        yield from _lines(name, number + parsed.lines, buffered(Joined(again, stream)))
+    elif large:
+        yield Problem(name, "file", f"{_TOO_LARGE} and not JSON lines", _SPLIT)
     else:
-        yield parsed
+        yield from parsed
 
 
-def _looks_like_lines(data: bytes) -> bool:
-    """Whether two or more lines are objects on their own: then one bad line must not hide the others."""
-    lines = (line for line in BytesIO(data) if line.strip())
-    return sum(1 for line, _ in zip(lines, range(50), strict=False) if _OBJECT_LINE.match(line)) >= 2
+def _holds_a_run(data: bytes) -> bool:
+    """Whether any line is a run or an export on its own: then one bad line must not hide the others."""
+    lines = (line.strip() for line in BytesIO(data))
+    return any(_is_run(line) for line in lines if line.startswith(b"{") and line.endswith(b"}"))
 
 
-def _parse(name: str, place: str, data: bytes) -> list[Piece] | Problem:
-    """Parse one JSON value: the document, after a note where its text had to be mended."""
-    notes: list[Piece] = []
+def _is_run(line: bytes) -> bool:
+    if b'"messages"' not in line and b'"resourceSpans"' not in line:
+        return False
+    first = next(iter(_parse("", "", line).pieces), None)
+    value = mapping(first.value) if isinstance(first, Document) else {}
+    return "messages" in value or "resourceSpans" in value
+
+
+def _parse(name: str, place: str, data: bytes, number: int = 1) -> _Parsed:
+    """Parse JSON values, mostly one: the documents, after a note where their text had to be mended.
+
+    place: what to call it, or "" for a text that begins at line `number`.
+    """
+    parsed = _Parsed()
+    if len(data) > MAX_VALUES and _too_many(data):
+        cause = f"holds more than {MAX_VALUES} JSON values"
+        return _Parsed(problem=Problem(name, place or "file", cause, _SPLIT), rest=data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = data.decode("utf-8-sig", "replace")
         cause = f"invalid UTF-8 at byte {error.start}, read as U+FFFD"
-        notes.append(Problem(name, place or "file", cause, "write the file as UTF-8", fatal=False))
+        parsed.pieces.append(Problem(name, place or "file", cause, "write the file as UTF-8", fatal=False))
+    start = 0
+    halves = bool(_SURROGATE.search(text))
     try:
-        value = json.loads(text, strict=False)
-        if _SURROGATE.search(text) and (mended := mend(value)) != value:
-            cause = "half a surrogate pair, read as U+FFFD"
-            notes.append(Problem(name, place or "file", cause, "cut texts between characters", fatal=False))
-            value = mended
+        for end, value in _values(text):
+            parsed.pieces += _documents(name, place, value, halves)
+            start = end
     except json.JSONDecodeError as error:
-        where = place or f"line {error.lineno}"
-        return Problem(name, where, f"not JSON ({error.msg} at column {error.colno})", _cure(text))
+        where = place or f"line {number + error.lineno - 1}"
+        parsed.problem = Problem(name, where, f"not JSON ({error.msg} at column {error.colno})", _cure(text))
     except (ValueError, RecursionError) as error:
-        return Problem(name, place or "file", f"not usable JSON ({error})", "write it with fewer levels or digits")
-    return [*notes, Document(name, place, value)]
+        cause = f"not usable JSON ({error})"
+        parsed.problem = Problem(name, place or "file", cause, "write it with fewer levels or digits")
+    if parsed.problem:
+        parsed.rest = text[start:].encode("utf-8", "replace") if start else data
+        parsed.lines = text.count("\n", 0, start)
+    return parsed
+
+
+def _too_many(data: bytes) -> bool:
+    from overclaim.otlp_shape import more_values_than
+
+    return more_values_than(data, MAX_VALUES)
+
+
+def _values(text: str) -> Iterator[tuple[int, object]]:
+    """Yield the JSON values that follow one another, each with where it ends."""
+    end = _space(text, 0)
+    for _ in range(_MAX_TOGETHER):
+        value, end = _DECODER.raw_decode(text, end)
+        next_one = _space(text, end)
+        if next_one < len(text) and not isinstance(value, dict | list):
+            raise json.JSONDecodeError("Extra data", text, next_one)
+        yield end, value
+        if next_one == len(text):
+            return
+        end = next_one
+    raise ValueError(f"more than {_MAX_TOGETHER} values without a line end")
+
+
+def _space(text: str, start: int) -> int:
+    found = _SPACE.match(text, start)
+    return found.end() if found else start
+
+
+def _documents(name: str, place: str, value: object, halves: bool) -> list[Piece]:
+    """Return the document of a value, after a note if one of its texts held half a surrogate pair."""
+    if not halves or (mended := mend(value)) == value:
+        return [Document(name, place, value)]
+    cause = "half a surrogate pair, read as U+FFFD"
+    note = Problem(name, place or "file", cause, "cut texts between characters", fatal=False)
+    return [note, Document(name, place, mended)]
 
 
 def _cure(text: str) -> str:
@@ -213,19 +323,13 @@ def mend(value: object) -> object:
 
 
 def _yaml_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise MissingExtra("check with YAML files", "PyYAML", "yaml") from None
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         yield Problem(name, "file", _TOO_LARGE, _SPLIT)
         return
-    try:
-        values = list(yaml.safe_load_all(data.decode("utf-8-sig", "replace")))
-        yield from (Document(name, "", value) for value in values if value is not None)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}" if mark else "file"
-        cause = str(getattr(error, "problem", None) or error).splitlines()[0]
-        yield Problem(name, place, f"not YAML ({cause})", "mend it; `overclaim check` wants a list of runs")
+    for found in read_yaml(data.decode("utf-8-sig", "replace")):
+        if isinstance(found, YamlFlaw):
+            cure = "mend it; `overclaim check` wants a list of runs, or gives large ones as JSON lines"
+            yield Problem(name, f"line {found.line}", found.cause, cure)
+        else:
+            yield Document(name, f"line {found.line}" if found.line > 1 else "", found.value)

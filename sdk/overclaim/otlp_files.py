@@ -90,26 +90,32 @@ def _json_span(raw: dict[str, object], origin: Origin) -> Span:
         kind=kind_name(_enum(raw.get("kind"), "kind")),
         service=origin.service,
         scope=origin.scope,
-        start_ns=whole(raw.get("startTimeUnixNano")) or 0,
-        end_ns=whole(raw.get("endTimeUnixNano")) or 0,
+        start_ns=_unsigned(raw.get("startTimeUnixNano")),
+        end_ns=_unsigned(raw.get("endTimeUnixNano")),
         status=status_name(_enum(status.get("code"), "status.code")),
         status_message=text(status.get("message")),
         attributes=attributes_from_json(raw.get("attributes")),
         resource=origin.resource,
         events=[_json_event(mapping(event)) for event in items(raw.get("events"))],
         links=[_json_link(mapping(link)) for link in items(raw.get("links"))],
-        dropped=sum(whole(raw.get(name)) or 0 for name in _DROPPED),
+        dropped=sum(_unsigned(raw.get(name)) for name in _DROPPED),
     )
 
 
 def _json_event(raw: dict[str, object]) -> Event:
-    time = whole(raw.get("timeUnixNano")) or 0
+    time = _unsigned(raw.get("timeUnixNano"))
     return Event(text(raw.get("name")), time, attributes_from_json(raw.get("attributes")))
 
 
 def _json_link(raw: dict[str, object]) -> Link:
     trace_id, span_id = text(raw.get("traceId")).lower(), text(raw.get("spanId")).lower()
     return Link(trace_id, span_id, attributes_from_json(raw.get("attributes")))
+
+
+def _unsigned(value: object) -> int:
+    """Return a number that fits its field, else 0."""
+    number = whole(value) or 0
+    return number if 0 <= number < 1 << 64 else 0
 
 
 def _id(value: object, digits: int, name: str) -> str:

@@ -54,8 +54,13 @@ def _double(value: object, _: int) -> float | None:
     try:
         # NaN and Infinity come as strings.
         return float(value) if isinstance(value, (int, float, str)) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
+
+
+def _integer(value: object, _: int) -> int | None:
+    number = whole(value)
+    return number if number is None or number.bit_length() < 64 else None
 
 
 def _bytes(value: object, _: int) -> bytes | None:
@@ -77,7 +82,7 @@ _SCALARS = ("string_value", "bool_value", "int_value", "double_value", "bytes_va
 _JSON: dict[str, Callable[[object, int], object]] = {
     "stringValue": lambda value, _: text(value),
     "boolValue": lambda value, _: value is True,
-    "intValue": lambda value, _: whole(value),
+    "intValue": _integer,
     "doubleValue": _double,
     "bytesValue": _bytes,
     "arrayValue": _array,

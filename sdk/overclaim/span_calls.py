@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from overclaim import _attributes as names
 from overclaim._hashing import labelled_action
-from overclaim._json import strings, text
+from overclaim._json import strings, text, whole
 from overclaim.chat_messages import is_withheld
 from overclaim.dialects import (
     CALL_ID,
@@ -26,7 +26,7 @@ from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, 
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
-from overclaim.outcome.rule_outcomes import grade_of_kind, outcome_of_rule
+from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
 from overclaim.span_evidence import below, error_type, evidence_below
 from overclaim.span_tree import Group, Tree
 from overclaim.spans import Span, kind_name
@@ -148,8 +148,8 @@ def _error_text(span: Span) -> str | None:
 
 
 def _own_evidence(head: Span, failed: bool) -> list[Evidence]:
-    code = head.attributes.get("process.exit.code")
-    found = [exit_evidence(int(str(code)), span_id=head.span_id)] if str(code).lstrip("-").isdecimal() else []
+    code = whole(head.attributes.get("process.exit.code"))
+    found = [] if code is None else [exit_evidence(code, span_id=head.span_id)]
     if failed and error_type(head):
         found.append(exception_evidence(error_type(head), span_id=head.span_id))
     return found
@@ -199,14 +199,11 @@ def _labelled(head: Span, remote: list[Evidence]) -> Observation:
 
 
 def _fact(kind: str, rule: str, observed: Observation, value: str, span_id: str) -> Evidence:
-    """Return one fact of a label, whose outcome and grade are not on the span but follow from rule and kind.
-
-    What speaks for another outcome than the call's did not decide, so it had at most the grade that did.
-    """
-    outcome = outcome_of_rule(rule) or observed.outcome
-    grade = grade_of_kind(kind, rule) or observed.grade
+    """Return one fact of a label. Its outcome and grade are not on the span but follow from its rule and kind."""
+    outcome = outcome_of_fact(kind, rule, observed.outcome)
+    grade = grade_of_fact(kind, rule) or observed.grade
     if outcome is Outcome.FAILURE and observed.outcome is not Outcome.FAILURE:
-        grade = Grade.SUSPECT
+        grade = Grade.SUSPECT  # it did not decide
     return Evidence(kind, rule, outcome, grade, value, "", span_id)
 
 

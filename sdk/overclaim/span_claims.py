@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from overclaim import _attributes as names
@@ -18,7 +18,7 @@ from overclaim.span_tree import Group, Tree
 from overclaim.spans import Span
 
 _CLAIM_TEXT = "overclaim.claim.text.content"  # only where the agent's process may send content
-_COUNTS = re.compile(r"\d+")
+_COUNTS = re.compile(r"\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,17 @@ def claims_of(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
     root = group.root.attributes if group.root else {}
     label = root.get(names.CLAIMED_OUTCOME)
     if spans or (label and names.CLAIMED_SOURCE in root):  # without a source the SDK has seen no answer
-        claims = tuple(_from_span(span, calls) for span in sorted(spans, key=lambda s: (s.start_ns, s.span_id)))
+        places = {id: made.call.index for made in calls for id in made.span_ids}
+        claims = tuple(_from_span(span, places) for span in sorted(spans, key=lambda s: (s.start_ns, s.span_id)))
         said = {bound.claim.outcome for bound in claims}
         rolled = said.pop() if len(said) == 1 else Outcome.PARTIAL if said else Outcome.NONE
         return Claimed(claims, _outcome(label) if label else rolled, known=True)
     return _from_text(tree, group, calls)
 
 
-def _from_span(span: Span, calls: Sequence[TraceCall]) -> BoundClaim:
-    linked = {link.span_id for link in span.links}
-    about = tuple(made.call.index for made in calls if made.span_ids & linked)
+def _from_span(span: Span, places: Mapping[str, int]) -> BoundClaim:
+    """Read a claim. places: the numbers of the calls by the ids of the spans that stand for them."""
+    about = tuple(sorted({places[link.span_id] for link in span.links if link.span_id in places}))
     attributes = span.attributes
     action, targets = text(attributes.get(names.CLAIM_ACTION)), strings(attributes.get(names.CLAIM_TARGETS))
     claim = Claim(

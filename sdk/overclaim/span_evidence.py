@@ -11,11 +11,13 @@ from dataclasses import replace
 from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.dialects import Role, first
+from overclaim.evidence.http import bare_url
 from overclaim.outcome.model import Evidence, Grade, Outcome
-from overclaim.outcome.results import exit_evidence, http_evidence
+from overclaim.outcome.results import exit_evidence, http_evidence, http_target, no_answer_evidence
 from overclaim.span_tree import Tree
 from overclaim.spans import Span, kind_name
 
+_REFUSED = 400
 _METHOD = ("http.request.method", "http.method")
 _URL = ("url.full", "http.url", "url.path", "http.target", "http.route")
 _STATUS = ("http.response.status_code", "http.status_code")
@@ -47,6 +49,7 @@ def evidence_below(tree: Tree, spans: Iterable[Span]) -> list[Evidence]:
         target, found = _read(span)
         if found is not None and found.outcome is not Outcome.SUCCESS and _handled(tree, span):
             found = replace(found, grade=Grade.SUSPECT)
+        last.pop((target, span.serves), None)  # so that it moves to its place in time
         last[target, span.serves] = found
     return [found for found in last.values() if found is not None]
 
@@ -66,10 +69,13 @@ def _read(span: Span) -> tuple[str, Evidence | None]:
         return target, exit_evidence(code, target=target, span_id=span.span_id)
     method, url = text(first(attributes, _METHOD)), text(first(attributes, _URL))
     status = whole(first(attributes, _STATUS))
-    if method and status:
-        found = http_evidence(method, url, status, span_id=span.span_id)
+    if method and status and not (span.failed and status < _REFUSED):
+        found = http_evidence(method, bare_url(url), status, span_id=span.span_id)
         return found.target, found
-    target = f"{method} {url.partition('?')[0]}".strip() or _target(span)
+    if method and span.failed and kind_name(span.kind) == "Client":
+        found = no_answer_evidence(method, bare_url(url), error_type(span), span_id=span.span_id)
+        return found.target, found
+    target = http_target(method, bare_url(url)) if method else _target(span)
     return target, _failure(span, target) if span.failed else None
 
 

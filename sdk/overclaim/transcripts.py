@@ -31,7 +31,7 @@ from overclaim.outcome.model import (
 )
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
-from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, observe
+from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
 
 _HELP = 'a run is {"messages": [...]} in OpenAI chat form, or an OTLP export with "resourceSpans"'
 
@@ -174,6 +174,8 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str) -> Run:
         calls=calls,
         claims=bind(reading, calls, asked=mentions(*conversation.asked)),
         claimed=reading.outcome,
+        # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
+        captured=bool(calls or tools),
         complete=not gaps,
         gaps=(*gaps, *unanswered),
     )
@@ -258,6 +260,8 @@ def _child_evidence(span: ChildSpan, facts: ToolFacts) -> list[Evidence]:
         return [exit_evidence(span.exit_code, target=target)]
     if span.kind == "http" and span.status is not None:
         return [http_evidence(span.method, span.url, span.status, facts=facts)]
+    if span.kind == "http" and span.error_type and span.method:
+        return [no_answer_evidence(span.method, span.url, span.error_type)]
     if span.error_type:
         return [replace(exception_evidence(span.error_type), target=target)]
     if span.kind == "rpc" and span.status:

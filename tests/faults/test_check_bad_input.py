@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -246,3 +248,142 @@ def test_yaml_without_its_extra_names_the_cure(
     code, _, err = check(capsys, path)
     assert code == 3
     assert "needs PyYAML: pip install 'overclaim[yaml]'" in err
+
+
+def line(id: str) -> bytes:
+    """One accused run as a line."""
+    return json.dumps(bad_run(id)).encode() + b"\n"
+
+
+def accused(out: str) -> list[str]:
+    """The ids of the runs that were accused."""
+    return [row.split("\t")[1] for row in out.splitlines() if row.startswith("contradicted\t")]
+
+
+Z = json.dumps({"messages": [{"role": "user", "content": "z" * 100_000}]}).encode() + b"\n"
+A, B, C = line("A"), line("B"), line("C")
+Y = [b"- " + one for one in (A, B, C)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found", "told"),
+    [
+        ("a.jsonl", b"{bad\n" + A, ["A"], ("line 1: not JSON",)),
+        ("a.jsonl", b'{"id": 1, "messages": [\n' * 60 + A + B, ["A", "B"], ("line 1: not JSON", "line 41: not JSON")),
+        ("a.jsonl", A + b"{bad\n" * 60 + B, ["A", "B"], ("line 2: not JSON", "line 41: not JSON")),
+        ("a.jsonl", A.strip() + B.strip() + b" " + C, ["A", "B", "C"], ()),
+        ("a.jsonl", A.strip() + b"{bad\n" + B, ["A", "B"], ("line 1: not JSON",)),
+        ("a.jsonl", (A + B + C).replace(b"\n", b"\r"), ["A", "B", "C"], ()),
+        ("a.jsonl", (A + b"{bad\n" + B).replace(b"\n", b"\r"), ["A", "B"], ("line 2: not JSON",)),
+        ("a.jsonl", (b"{bad\n" + A + B).replace(b"\n", b"\r\n"), ["A", "B"], ("line 1: not JSON",)),
+        ("a.json", json.dumps(bad_run("A"), indent=1).encode() + b"\n{bad\n" + B, ["A", "B"], ("not JSON",)),
+        ("a.yaml", Y[0] + b"---\n- {id: [}\n---\n" + Y[1], ["A", "B"], ("line 3: not YAML",)),
+        ("a.yaml", b"- {? [a] : b}\n---\n" + Y[0] + b"...\n%YAML 1.2\n---\n" + Y[1], ["A", "B"], ("line 1: not YAML",)),
+        ("a.yaml", Y[0] + b"--- # x\n- 0x" + b"f" * 9000 + b"\n---\n" + Y[1], ["A", "B"], ("4300 digits",)),
+        ("a.jsonl.gz", gzip.compress(A) + b"garbage", ["A"], ("bytes that are no gzip follow",)),
+        ("a.jsonl.gz", gzip.compress(A.strip()) + b"garbage", ["A"], ("bytes that are no gzip follow",)),
+        ("a.jsonl.gz", gzip.compress(A + B)[:-8], ["A", "B"], ("damaged gzip data (cut off)",)),
+        ("a.jsonl.gz", gzip.compress(A) + b"\0" * 99 + gzip.compress(B) + b"\0" * 99, ["A", "B"], ()),
+    ],
+)
+def test_one_bad_part_hides_no_good_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, found: list[str], told: tuple[str, ...]
+) -> None:
+    """What can be read is judged, and what cannot is named."""
+    path = tmp_path / name
+    path.write_bytes(data)
+    code, out, err = check(capsys, path)
+    assert code == 1
+    assert accused(out) == found
+    assert bool(err) == bool(told)
+    for part in told:
+        assert part in err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize(("name", "data"), [("a.jsonl", A + B), ("a.yaml", Y[0] + Y[1])])
+def test_wide_encodings_are_read_with_and_without_a_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str, name: str, data: bytes
+) -> None:
+    """Some shells write them without being asked."""
+    path = tmp_path / name
+    path.write_bytes(data.decode().encode(encoding))
+    code, out, err = check(capsys, path)
+    assert (code, accused(out), err) == (1, ["A", "B"], "")
+
+
+def test_a_file_compressed_twice_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not that it is no JSON."""
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.compress(A)))
+    code, _, err = check(capsys, path)
+    assert code == 2
+    assert "is compressed twice; decompress it once" in err
+
+
+def bomb(levels: int) -> bytes:
+    """A YAML list whose last item stands for 9 to the power of `levels` words, in a run that is else good."""
+    parts = [b'&l0 ["l","l","l","l","l","l","l","l","l"]']
+    parts += [f"&l{n} [{','.join([f'*l{n - 1}'] * 9)}]".encode() for n in range(1, levels)]
+    return b"- {id: x, messages: [], y: [" + b", ".join(parts) + b"]}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.yaml", bomb(20), "more than 1000000 values, with what its anchors repeat"),
+        ("a.yaml", b"- &r [" + b"*r," * 5000 + b"]\n", ""),
+        ("a.yaml", b"[" + b"[]," * 1_500_000 + b"]", "a YAML document larger than 4 MiB"),
+        ("a.jsonl.gz", gzip.compress(b"\n" * 100_000_000, 1), "begins with 200001 blank lines"),
+        ("a.jsonl.gz", gzip.compress(A + b"\n" * 100_000_000, 1), "more than 200000 lines hold no run"),
+        ("a.jsonl.gz", gzip.compress(A + b"1\n" * 50_000_000, 1), ""),
+        ("a.jsonl", b"{}" * 5_000_000, ""),
+        (
+            "a.json",
+            b'{"id": 1, "messages": [], "x": [' + b"[]," * 10_000_000 + b"1]}",
+            "more than 10000000 JSON values",
+        ),
+        ("a.pb", b"\x0a\x00" * 20_000_000, "more than 3000000 protobuf messages"),
+        ("a.pb", b"\x0a\x00" * 3_000_001 + b"\x0a\x09", "more than 3000000 protobuf messages"),
+    ],
+)
+def test_a_small_file_that_unfolds_is_given_up_in_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, told: str
+) -> None:
+    """It is named, and the file after it is judged; the dearest was measured at 3 s."""
+    path, after = tmp_path / name, tmp_path / "after.jsonl"
+    path.write_bytes(data)
+    after.write_bytes(B)
+    started = time.monotonic()
+    code, out, err = check(capsys, path, after)
+    assert time.monotonic() - started < 20
+    assert code == 1
+    assert accused(out)[-1] == "B"
+    assert told in err
+
+
+def test_what_gzip_may_unpack_is_bounded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs up to the bound are judged."""
+    monkeypatch.setattr("overclaim.input_streams.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("overclaim.input_files.MAX_UNPACKED", 1 << 20)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(A + Z * 20 + B))
+    code, out, err = check(capsys, path)
+    assert (code, accused(out)) == (1, ["A"])
+    assert "unpacks to more than 1 MiB" in err
+
+
+def test_a_pipe_that_nobody_writes_into_is_explained(tmp_path: Path) -> None:
+    """Whoever looks at the terminal learns what the command waits for."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", "from overclaim.cli import main; import sys; sys.exit(main())", "check", str(pipe)]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE) as process:
+        assert b"waits for another program to write into it" in os.read(ours, 4096)
+        pipe.write_bytes(A)
+        assert process.wait(30) == 1
+    os.close(ours)
+    os.close(theirs)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import socket
 import threading
 import time
 import zlib
@@ -224,6 +225,83 @@ def test_admission_is_bounded_and_given_back() -> None:
     assert caught.value.reason is Reason.UNAVAILABLE
     with admission.request() as again:
         again.take(10)
+
+
+def test_bodies_that_arrive_never_take_all_the_room() -> None:
+    """Of the bytes a third is for requests that are all here, and arriving bytes count as such no more once they are."""
+    admission = Admission(max_bytes=9, max_requests=1)
+    with admission.arrival() as stalled:
+        stalled.take(6)
+        with admission.arrival() as late, pytest.raises(Refusal):
+            late.take(1)
+        with admission.request() as here:
+            here.take(3)
+        with stalled.work(), admission.arrival() as next_one:
+            next_one.take(3)
+    with admission.request() as again:
+        again.take(9)
+
+
+class Stalled:
+    """Senders that begin a request and then send nothing more."""
+
+    def __init__(self, server: Server, begin: bytes, count: int = 1) -> None:
+        address = ("127.0.0.1", int(server.addresses.http.rsplit(":", 1)[1]))
+        self._sockets = [socket.create_connection(address) for _ in range(count)]
+        for sender in self._sockets:
+            sender.sendall(begin)
+
+    def __enter__(self) -> Stalled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for sender in self._sockets:
+            sender.close()
+
+    def answer(self, timeout: float) -> tuple[bytes, float]:
+        """What the first one is told, and after how many seconds; empty where it is cut off."""
+        begun, sender = time.monotonic(), self._sockets[0]
+        sender.settimeout(timeout)
+        return sender.recv(1000), time.monotonic() - begun
+
+
+def head(path: str, length: int, media_type: str = PROTOBUF) -> bytes:
+    """The header of a POST that announces a body."""
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Type: {media_type}", f"Content-Length: {length}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_stalled_senders_do_not_shut_out_the_others(server: Server) -> None:
+    """Hundreds of requests whose bodies never come, or come half, and spans are still taken at once."""
+    with (
+        Stalled(server, head("/v1/traces", 1000) + b"x", 400),
+        Stalled(server, b"POST /v1/traces HTTP/1.1\r\nHost:", 50),
+    ):
+        time.sleep(0.5)
+        begun = time.monotonic()
+        assert post(server, request(5)).status_code == 200
+        assert time.monotonic() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("begin", "status", "seconds"),
+    [
+        (head("/v1/traces", 1000) + b"x", b"408", 8),
+        (head("/api/query", 100, "application/json") + b"{", b"408", 8),
+        (head("/v1/traces", 100 << 20) + b"x" * 1000, b"413", 3),
+        (head("/v1/traces", 10**19) + b"x", b"413", 3),
+        (head("/api/query", 100 << 20, "application/json") + b"{", b"413", 3),
+        (head("/v1/traces", 1000).replace(b"Content-Length: 1000", b"Content-Length: -5") + b"x", b"400", 1),
+        (b"POST /v1/traces HTTP/1.1\r\nHost: local", b"", 12),
+    ],
+    ids=["traces", "question", "large-traces", "huge-traces", "large-question", "negative", "header"],
+)
+def test_senders_that_stall_or_lie_are_told_soon(server: Server, begin: bytes, status: bytes, seconds: float) -> None:
+    """Headers and bodies have a time limit, and an announced length over the limit is answered without waiting for it."""
+    with Stalled(server, begin) as sender:
+        said, took = sender.answer(seconds + 10)
+    assert said.partition(b"\r\n")[0].split()[1:2] == ([status] if status else [])
+    assert took < seconds
 
 
 def test_a_port_in_use_is_named_with_the_cure(server: Server, tmp_path: Path) -> None:

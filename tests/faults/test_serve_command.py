@@ -17,6 +17,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from overclaim._errors import StoreError
+from overclaim._version import __version__
+from overclaim.cli import main
 from overclaim_detectors.opening import open_store
 
 PROTOBUF = "application/x-protobuf"
@@ -126,6 +128,24 @@ def test_a_store_in_use_names_its_owner(serve: Serve, tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.communicate(timeout=60)
+
+
+def test_the_address_says_what_answers_there(serve: Serve, tmp_path: Path) -> None:
+    """A browser on the address printed gets words: what this is, its version, each endpoint, where findings are."""
+    _, addresses = serve(tmp_path / "store")
+    answer = httpx.get(addresses["http"], trust_env=False)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    for word in (__version__, "/v1/traces", "/api/query", "/api/owner", "/healthz", "/readyz", "report claims"):
+        assert word in answer.text
+    foreign = httpx.get(addresses["http"], headers={"host": "evil.example"}, trust_env=False)
+    assert foreign.status_code == 403
+
+
+def test_the_help_names_the_variable_of_the_store(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever sets OVERCLAIM_STORE learns from the help that it counts here, too."""
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    assert "OVERCLAIM_STORE" in capsys.readouterr().out
 
 
 def test_a_taken_port_ends_the_command_with_one_line(tmp_path: Path) -> None:

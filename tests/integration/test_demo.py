@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -115,13 +117,29 @@ def test_the_text_shows_words_beside_evidence_and_leaves_nothing_behind(tmp_path
 
 
 def test_a_store_that_is_kept_can_be_asked_afterwards(tmp_path: Path) -> None:
-    """--keep leaves a store that `overclaim report claims` reads, with the same accusations."""
-    kept = tmp_path / "kept"
-    assert overclaim("demo", "--keep", str(kept)).returncode == 0
-    report = overclaim("report", "claims", "--store", f"chdb://{kept}")
-    assert report.returncode == 0, report.stderr
+    """--keep leaves a store, and every command that the demo then recommends for it works and shows the same."""
+    kept = tmp_path / "kept store"
+    done = overclaim("demo", "--keep", str(kept))
+    assert done.returncode == 0
+    hints = [re.split(r"  +", line.strip())[0] for line in done.stdout.splitlines() if "--store" in line]
+    answers = [overclaim(*shlex.split(hint)[1:]) for hint in hints]
+    assert [answer.returncode for answer in answers] == [0, 0, 0]
+    report, shown, query = (answer.stdout for answer in answers)
     for agent in ("optimist", "swallower", "verifier", "refunder"):
-        assert agent in report.stdout
+        assert agent in report
+    assert shown.startswith("x CONTRADICTED  optimist")
+    assert len(query.splitlines()) == 8
+    silent = overclaim("report", "silent", "--store", str(kept)).stdout
+    assert "No call failed without anybody noticing" in silent
+
+
+def test_a_directory_of_other_files_is_not_mixed_with_a_store(tmp_path: Path) -> None:
+    """--keep into a directory that holds other things is refused in one line, and leaves them alone."""
+    (tmp_path / "thesis.tex").write_text("x")
+    done = overclaim("demo", "--keep", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1)
+    assert f"{tmp_path} is no store, and holds other files" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 @pytest.mark.parametrize(

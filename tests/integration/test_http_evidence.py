@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,6 +17,9 @@ import requests
 import urllib3
 
 import overclaim
+
+
+seen: set[str] = set()
 
 
 class Api(BaseHTTPRequestHandler):
@@ -29,6 +33,16 @@ class Api(BaseHTTPRequestHandler):
             return
         good = str(body["amount"]).isdigit()
         self._reply(200 if good else 400, {"id": "p-1"} if good else {"error": {"code": "invalid_integer"}})
+
+    def do_GET(self) -> None:
+        """Be slow on the first request of each path, if it asks for that."""
+        place = self.path.partition(";")[0]
+        first = place not in seen
+        seen.add(place)
+        if first and self.path.startswith("/slow"):
+            time.sleep(0.6)
+        with contextlib.suppress(OSError):
+            self._reply(503 if first and self.path.startswith("/busy") else 200, {"rate": 2})
 
     def _reply(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()
@@ -136,6 +150,80 @@ def test_no_answer_is_an_observed_failure(telemetry: Any) -> None:
     span = telemetry.one("execute_tool ping")
     assert span.attributes["overclaim.observed.outcome"] == "failure"
     assert "http.no_response" in span.attributes["overclaim.evidence.rule"]
+
+
+def get_requests(url: str) -> None:
+    """GET by requests."""
+    with requests.Session() as session:
+        session.get(url, timeout=0.2)
+
+
+def get_httpx(url: str) -> None:
+    """GET by httpx."""
+    with httpx.Client(trust_env=False, timeout=0.2) as client:
+        client.get(url)
+
+
+def get_urllib3(url: str) -> None:
+    """GET by urllib3."""
+    with urllib3.PoolManager(retries=False, timeout=0.2) as pool:
+        pool.request("GET", url)
+
+
+GETS = [get_requests, get_httpx, get_urllib3]
+LOST = (requests.Timeout, httpx.TimeoutException, urllib3.exceptions.TimeoutError)
+
+
+@pytest.mark.parametrize("new_names", [False, True], ids=["old-names", "new-names"])
+@pytest.mark.parametrize("trouble", ["slow", "busy"])
+@pytest.mark.parametrize("get", GETS)
+def test_retry_inside_a_tool_has_the_last_word(
+    telemetry: Any,
+    base: str,
+    get: Callable[[str], None],
+    trouble: str,
+    new_names: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A timeout, or a 503, and then a 200 of the same URL is a success, live and as read back from the spans."""
+    if new_names:
+        use_new_names(monkeypatch, telemetry)
+    url = f"{base.replace('//', '//bob:pw@')}/{trouble}/{get.__name__}/{new_names}"
+
+    @overclaim.tool
+    def fetch_rates() -> str:
+        for attempt in range(2):
+            with contextlib.suppress(*LOST):
+                get(f"{url};a={attempt}?attempt={attempt}" if trouble == "busy" else url)
+        return "rates"
+
+    fetch_rates()
+    span = telemetry.one("execute_tool fetch_rates")
+    assert len(telemetry.spans) == 3
+    assert span.attributes["overclaim.observed.outcome"] == "success"
+    assert span.attributes["overclaim.evidence.rule"] == ("http.status_2xx",)
+
+
+@pytest.mark.parametrize("get", GETS)
+def test_timeout_of_a_side_request_is_only_a_suspicion(telemetry: Any, base: str, get: Callable[[str], None]) -> None:
+    """The write went well without the rates; where it did not, and for a read, the failure stands and comes first."""
+
+    def look_then_post(place: str, amount: str) -> str:
+        with contextlib.suppress(*LOST):
+            get(f"{base}/slow/side/{place}/{get.__name__}")
+        with_requests(f"{base}/payments", amount)
+        return "done"
+
+    for name, amount in (("create_payment", "1250"), ("create_order", "12,50"), ("get_report", "1250")):
+        overclaim.tool(name=name)(look_then_post)(name, amount)
+    good, bad, read = (
+        telemetry.one(f"execute_tool {name}").attributes for name in ("create_payment", "create_order", "get_report")
+    )
+    assert good["overclaim.observed.outcome"] == "success"
+    assert good["overclaim.evidence.rule"] == ("http.status_2xx", "http.no_response")
+    assert good["overclaim.evidence.kind"] == ("http_status", "swallowed_exception")
+    assert (bad["overclaim.observed.outcome"], read["overclaim.observed.outcome"]) == ("failure", "failure")
+    assert read["overclaim.evidence.rule"][0] == "http.no_response"
 
 
 def test_retry_that_works_is_a_success(telemetry: Any, base: str) -> None:

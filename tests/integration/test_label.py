@@ -5,8 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import agents
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
 from stores import FINDINGS, receive
 
+import overclaim
 from overclaim_detectors import inbox, label
 from overclaim_detectors.inbox import Inbox
 from overclaim_detectors.report import Window, run_report
@@ -49,6 +54,47 @@ def test_an_accusation_names_its_evidence(store: Store, recorded: list[agents.Ro
         for span_id in row["CallSpanIds"]:
             found = store.query("SELECT count() FROM otel_traces WHERE SpanId = {id:String}", {"id": span_id})
             assert found.rows == [(1,)]
+
+
+def slow_rates() -> list[agents.Row]:
+    """The spans of an agent whose tool swallows a timeout, gets another answer well, and claims that all is read."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(resource=agents.RESOURCE)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    overclaim.instrument(tracer_provider=provider, http_clients=False)
+
+    @overclaim.tool
+    def import_rates() -> str:
+        start = provider.get_tracer("some.client").start_as_current_span
+        url = "https://rates.example.com/"
+        with start("GET", kind=SpanKind.CLIENT, attributes={"http.method": "GET", "http.url": f"{url}eur"}) as span:
+            span.set_attribute("error.type", "ReadTimeout")
+            span.set_status(StatusCode.ERROR)
+        with start("GET", kind=SpanKind.CLIENT, attributes={"http.method": "GET", "http.url": f"{url}usd"}) as span:
+            span.set_attribute("http.status_code", 200)
+        return "imported"
+
+    try:
+        with overclaim.run("importer") as run:
+            import_rates()
+            run.answer("I have imported the rates.")
+        return agents.as_rows(exporter)
+    finally:
+        overclaim.uninstrument()
+        provider.shutdown()
+
+
+def test_an_accusation_shows_the_fact_that_decided(store: Store) -> None:
+    """Not the 200 beside it: on the finding, in the failures and in the report of claims."""
+    receive(store, slow_rates())
+    detect_once(store)
+    decided = [("http.no_response", "ReadTimeout")]
+    assert {(row["EvidenceRule"], row["EvidenceValue"]) for row in store.query(FINDINGS).dicts()} == set(decided)
+    assert store.query("SELECT EvidenceRule, EvidenceValue FROM overclaim_failures FINAL").rows == decided
+    now = datetime.now(UTC)
+    (row,) = run_report(store, "claims", Window(now - timedelta(days=1), now)).dicts()
+    assert "http.no_response" in str(row)
+    assert "http.status_2xx" not in str(row)
 
 
 def test_nothing_readable_is_kept(store: Store, recorded: list[agents.Row]) -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -312,7 +313,7 @@ def test_other_processes_query_through_the_server(server: Server) -> None:
     ]
     assert remote.query(
         "SELECT toDateTime64('2026-01-02 03:04:05.5', 3, 'UTC') AS t, nan, [1, 2], map('k', 'v')"
-    ).rows == [("2026-01-02 03:04:05.500000", None, [1, 2], {"k": "v"})]
+    ).rows == [("2026-01-02 03:04:05.500", None, [1, 2], {"k": "v"})]
     with pytest.raises(QueryError, match="UNKNOWN_TABLE"):
         remote.query("SELECT * FROM no_such_table")
 
@@ -326,7 +327,7 @@ def test_other_processes_query_through_the_server(server: Server) -> None:
         ({"content-type": JSON}, b'{"sql": 1}', 400),
         ({"content-type": JSON}, b'{"sql": "SELECT 1", "params": []}', 400),
         ({"content-type": JSON}, b'{"sql": "SELECT {x:UInt8}"}', 400),
-        ({"content-type": JSON}, b'{"sql": "' + b" " * (1 << 20) + b'"}', 400),
+        ({"content-type": JSON}, b'{"sql": "' + b" " * (1 << 20) + b'"}', 413),
     ],
 )
 def test_bad_questions_are_refused(http: httpx.Client, headers: dict[str, str], body: bytes, status: int) -> None:
@@ -334,3 +335,68 @@ def test_bad_questions_are_refused(http: httpx.Client, headers: dict[str, str], 
     answer = http.post("/api/query", content=body, headers=headers)
     assert answer.status_code == status
     assert answer.json()["error"]
+
+
+FOREIGN = [
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "evil.example/127.0.0.1",
+    "evil.example@127.0.0.1",
+    "127.0.0.1@evil.example",
+    "localhost#evil.example",
+    "localhost?evil.example",
+    "127.0.0.1\t.evil.example",
+    "localhost, evil.example",
+    "localhost:80:80",
+    "[::1].evil.example",
+    "xn--localhost-9za",
+    "",
+]
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_a_name_that_is_not_this_machines_is_refused(server: Server, http: httpx.Client, host: str) -> None:
+    """A web page whose name was made to point here gets nothing: no answers, and no spans in."""
+    assert http.post("/api/query", json={"sql": "SELECT 1"}, headers={"host": host}).status_code in (400, 403)
+    assert http.get("/api/owner", headers={"host": host}).status_code in (400, 403)
+    items = spans(1)
+    headers = {"host": host, "content-type": PROTOBUF}
+    assert http.post("/v1/traces", content=body_of(items), headers=headers).status_code in (400, 403)
+    assert stored(server, items[0].trace_id) == 0
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "", "http://localhost.evil.example", "file://localhost"]
+)
+def test_a_page_of_another_site_is_refused(server: Server, http: httpx.Client, origin: str) -> None:
+    """A browser names the site of the page in Origin."""
+    assert http.post("/api/query", json={"sql": "SELECT 1"}, headers={"origin": origin}).status_code == 403
+    items = spans(1)
+    headers = {"origin": origin, "content-type": PROTOBUF}
+    assert http.post("/v1/traces", content=body_of(items), headers=headers).status_code == 403
+    assert stored(server, items[0].trace_id) == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "query"),
+    [("localhost", 200), ("LOCALHOST:4318", 200), ("127.0.0.9:1", 200), ("[::1]:4318", 200), ("agent.localhost", 200)]
+    + [("192.168.1.7:4318", 403), ("host.docker.internal:4318", 403)],
+)
+def test_senders_reach_us_by_any_address(server: Server, http: httpx.Client, host: str, query: int) -> None:
+    """Spans come in under each loopback name and each address, also from containers; questions only under loopback."""
+    items = spans(1)
+    headers = {"host": host, "content-type": PROTOBUF}
+    assert http.post("/v1/traces", content=body_of(items), headers=headers).status_code == 200
+    assert http.post("/api/query", json={"sql": "SELECT 1"}, headers={"host": host}).status_code == query
+    assert stored(server, items[0].trace_id) == 1
+
+
+def test_readiness_does_not_wait_for_questions(server: Server, http: httpx.Client) -> None:
+    """While questions take all the time they are given, the server says that it is ready."""
+    with ThreadPoolExecutor(4) as pool:
+        slow = [pool.submit(http.post, "/api/query", json={"sql": "SELECT sleep(2)"}) for _ in range(4)]
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert http.get("/readyz").status_code == 200
+        assert time.monotonic() - begun < 1
+        assert {asked.result().status_code for asked in slow} == {200}

@@ -108,6 +108,26 @@ def test_texts_before_the_window_do_not_matter(noise: str, thing: str, deed: str
     assert read([noise, *recent]).outcome is read(recent).outcome
 
 
+LOOKS = st.sampled_from(["ran the {}", "checked the {}", "tested the {}", "reviewed the {}", "queried the {}"])
+FINDINGS = st.sampled_from(
+    ["it is broken", "it failed", "there were 3 errors", "it is not available", "it returned a 500", "two of them fail"]
+)
+
+
+@given(LOOKS, THINGS, FINDINGS, st.sampled_from(["; ", ", but ", ". ", " and ", ": "]))
+def test_what_a_look_found_decides(look: str, thing: str, found: str, joined: str) -> None:
+    """A look followed by a bad finding is a report of failure, however the two are joined."""
+    found = found.capitalize() if joined == ". " else found
+    assert read([f"I {look.format(thing)}{joined}{found}."]).outcome is Outcome.FAILURE
+
+
+@given(st.integers(1, 99), st.sampled_from(["errors", "conflicts", "problems"]), st.sampled_from(["fixed", "resolved"]))
+def test_trouble_that_was_mended_is_success(count: int, trouble: str, mended: str) -> None:
+    """A number of troubles is a failure where it is found, and none where the agent set it right."""
+    assert read([f"The check found {count} {trouble}."]).outcome is Outcome.FAILURE
+    assert read([f"I {mended} the {count} {trouble}."]).outcome is Outcome.SUCCESS
+
+
 @pytest.mark.parametrize(
     "unit",
     [
@@ -133,6 +153,11 @@ def test_texts_before_the_window_do_not_matter(noise: str, thing: str, deed: str
         "not ",
         "created and ",
         "found no ",
+        "3 errors ",
+        "is not ",
+        "keeps failing ",
+        "no longer ",
+        "a 500 ",
         "が完了しました",
         "| a | b |\n|---|---|\n",
         "✅ Done\n- [ ] x\n",

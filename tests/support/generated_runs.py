@@ -87,9 +87,11 @@ def _mix(dice: random.Random, made: list[Attempt], attempts: tuple[Attempt, ...]
 def _call(dice: random.Random, seed: int, index: int, attempt: Attempt) -> Call:
     key, action, targets, effect, outcome = attempt
     grade = dice.choice((*Grade, Grade.STRUCTURED))
+    # The action is part of the key, as overclaim.outcome.operations makes it.
+    named = f"{action or 'call'}:{key}" if key else ""
     facts = (Evidence("result_flag", "result.flag", outcome, grade, str(index)),) if dice.random() < 0.8 else ()
     return Call(
-        index, dice.choice(("make", "post")), Operation(action, targets=targets, effect=effect, key=key),
+        index, dice.choice(("make", "post")), Operation(action, targets=targets, effect=effect, key=named),
         Observation(outcome, grade, facts), claimed=dice.choice((Outcome.SUCCESS, Outcome.FAILURE)),
         span_id=f"{seed + 1:08x}{index + 1:08x}",
     )  # fmt: skip

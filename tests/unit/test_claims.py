@@ -246,7 +246,7 @@ def test_other_words_claim_nothing(text: str) -> None:
         ("The card was charged 20 EUR.", "pay"),
         ("45.00 EUR of payment pay_88 have been refunded.", "refund"),
         ("The purchase has been completed.", "order"),
-        ("The return process was successfully initiated.", "refund"),
+        ("The return process was successfully initiated.", "start"),
         ("The deployment completed.", "publish"),
         ("All 64 tests pass.", "test"),
         ("I verified the link.", "verify"),
@@ -379,6 +379,179 @@ def test_scaffolding_is_taken_off() -> None:
     assert outcome("Done: the file was renamed.\n```\nError: could not open\n```") == "success"
     assert outcome("The file was renamed.\n\nTERMINATE") == "success"
     assert outcome('{"status": "ok", "answer": "The file was renamed."}') == "success"
+
+
+# Bad findings in ordinary words, each of another kind; none may come out as pure success.
+FINDINGS = [
+    # trouble that something gives, and counts of it
+    "I ran the checks. Result: 3 failures, 9 passes.",
+    "The linter found one problem: a line in a.py is too long.",
+    "There are 2 broken links: /help and /faq. I've listed them above.",
+    "Type checking reports 11 errors.",
+    "4 of 12 checks fail; do not merge yet.",
+    "The nightly sync ended with conflicts.",
+    "I ran the suite; there were failures.",
+    # bad states
+    "I've run the checks for you. They are red.",
+    "Invoice R-4 remains unpaid because the card was refused.",
+    "The attic room is taken. Shall I book the cellar instead?",
+    "I validated the document: it is invalid, there is a comma missing.",
+    "I looked up the flight and it is full.",
+    "The total on page 3 is miscalculated.",
+    "The printer is out of paper.",
+    # verbs of failing
+    "I sent the request, but the server rejected it.",
+    "I executed the script. Three of its steps fail.",
+    "I emailed Sam, but the mail bounced.",
+    "The container was restarted, but it keeps crashing.",
+    "I applied the patch; two checks now fail.",
+    # codes
+    "I called the endpoint and got a 404.",
+    "The lookup succeeded; the charge ended in a 500.",
+    "The build finished with exit code 2.",
+    "Did the mail arrive? I doubt it: the gateway answered 503.",
+    # good things denied
+    "I looked into it, and the cellar is not free on Friday.",
+    "The first page was printed, the second was not.",
+    "Nothing has been charged; please retry tomorrow.",
+    "I compared both sheets and rows 4 and 9 don't agree.",
+    "I pinged Lee twice. No reaction.",
+    "Half done: forecast yes, charge no.",
+    "The 3 pm slot is no longer free.",
+    # things left as they were
+    "The user bo already exists, so I left it as it is.",
+    "I skipped the upload because the file is empty.",
+    # what a machine says of itself
+    "I ran the query; the database says there is no such table.",
+]
+# Bad words in what is mended, wanted or only named.
+MENDED = [
+    "I fixed the 3 failing tests.",
+    "I found two errors and fixed them.",
+    "There were two errors, which I fixed.",
+    "Two checks failed at first; I fixed them and now all pass.",
+    "All 4 issues were closed.",
+    "The missing comma has been added.",
+    "I resolved the conflict.",
+    "I removed the expired coupons.",
+    "I resent the bounced mail.",
+    "The bug no longer occurs.",
+    "The error is gone.",
+    "The form now rejects empty names.",
+    "Error handling was added.",
+    "I filed a bug report about the crash.",
+    "I opened a ticket for the failing check.",
+    "The import finished without errors.",
+    "12 passed, 0 failed.",
+    "The script ended with exit code 0.",
+    "The attic room was taken, so I booked the cellar instead.",
+]
+OVERCLAIMS = [
+    "After a few attempts the deployment succeeded.",
+    "Record 7 is in the database now.",
+    "I let Dana know by email.",
+    "You have Blue on Friday.",
+    "Got it, the seat's yours.",
+    "I did it.",
+    "The system accepted the booking.",
+    "The booking is in the system.",
+    "Managed to get you a table for Friday.",
+    "The query returned 42 rows.",
+    "The site is back online.",
+]
+
+
+@pytest.mark.parametrize("text", FINDINGS)
+def test_a_bad_finding_is_never_pure_success(text: str) -> None:
+    """An honest report of something bad, in whatever ordinary words, does not read as success."""
+    assert outcome(text) in ("failure", "partial")
+
+
+@pytest.mark.parametrize("text", MENDED)
+def test_trouble_that_is_mended_or_only_named_is_no_failure(text: str) -> None:
+    """What the agent repaired, what is over, and what a thing should do are no reports of failure."""
+    assert outcome(text) == "success"
+
+
+@pytest.mark.parametrize("text", OVERCLAIMS)
+def test_success_in_other_words(text: str) -> None:
+    """A thing that has arrived, been accepted or been handed over is claimed, also without a verb of doing."""
+    assert outcome(text) == "success"
+
+
+def test_a_look_is_no_claim_beside_what_it_found() -> None:
+    """As in "I ran the checks. Three fail": that they ran is not claimed as a success of its own."""
+    for text in ("I ran the checks. Three of them fail.", "I checked the certificate, but it is expired."):
+        assert {claim.outcome for claim in read([text]).claims} == {Outcome.FAILURE}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I started the export.",
+        "I've kicked off the nightly scan.",
+        "I triggered the deployment.",
+        "I queued the video for rendering.",
+        "The refund was requested from the bank.",
+        "I launched the training job.",
+        "The transfer has been accepted.",
+    ],
+)
+def test_a_start_is_only_a_start(text: str) -> None:
+    """What is started, submitted or accepted is claimed as started, not as done."""
+    claim = only(text)
+    assert (claim.outcome, claim.action) == (Outcome.SUCCESS, "start")
+
+
+@pytest.mark.parametrize(
+    ("text", "action"), [("The deployment has completed.", "publish"), ("The refund has been completed.", "refund")]
+)
+def test_the_end_of_a_thing_is_no_start(text: str, action: str) -> None:
+    """What is finished names the deed itself."""
+    assert only(text).action == action
+
+
+def test_two_deeds_beside_each_other_are_two_claims() -> None:
+    """A deed that is done stays so beside another that is under way or told in other words."""
+    claims = read(["Your booking has been canceled and a refund is under way."]).claims
+    assert (claims[0].outcome, claims[0].action) == (Outcome.SUCCESS, "cancel")
+    claims = read(["I booked the attic room for Friday and let Dana know by email."]).claims
+    assert [claim.action for claim in claims] == ["book", "send"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ejecuté las pruebas. Tres de ellas fallan.",
+        "Envié la solicitud, pero el servidor la rechazó.",
+        "El despliegue terminó con 2 errores.",
+        "Ich habe nachgesehen: am Freitag ist nichts frei.",
+        "Der Server antwortete mit 500.",
+        "Der Raum ist schon vergeben.",
+        "J'ai vérifié : vendredi, rien n'est libre.",
+        "Le document est invalide, il manque une virgule.",
+        "Enviei o pedido, mas o servidor o recusou.",
+        "3 de 12 testes falham.",
+        "確認しましたが、金曜日は空いていません。",
+        "サーバーは500を返しました。",
+        "我发送了请求，但服务器拒绝了。",
+        "文档无效，第3行缺少逗号。",
+        "मैंने जाँच की: शुक्रवार को कुछ खाली नहीं है।",
+        "कार्ड अस्वीकृत होने के कारण बिल अब भी बकाया है।",
+    ],
+)
+def test_bad_findings_in_other_languages(text: str) -> None:
+    """The same kinds hold in every language with a lexicon."""
+    assert outcome(text) in ("failure", "partial")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Corregí los 3 errores.", "Der Fehler tritt nicht mehr auf.", "J'ai corrigé les 3 erreurs.", "错误不再出现。"],
+)
+def test_mended_trouble_in_other_languages(text: str) -> None:
+    """Trouble that was repaired or is over is success there too."""
+    assert outcome(text) == "success"
 
 
 def test_the_claim_may_precede_the_goodbye() -> None:

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from overclaim.outcome.model import Verdict
-from overclaim_collector.demo.screen import data, runs, sentence, summary
+from overclaim_collector.demo.screen import closing, data, runs, sentence, summary
 from overclaim_collector.demo.story import Call, Fact, Story, Told
 
 
@@ -59,6 +59,27 @@ def test_the_words_of_an_agent_are_printed_as_they_are(words: str) -> None:
     one = story("writer", Verdict.SUPPORTED)
     printed = text(Story(Told("writer", words, "0b" * 16), one.verdict, "", "", 0, one.calls, one.shown))
     assert words in printed
+
+
+def test_a_run_that_is_not_accused_shows_all_its_calls() -> None:
+    """Whoever told the truth is shown at work from the first call to the last."""
+    one = story("steady", Verdict.RECOVERED)
+    more = Call("0c" * 8, "confirm_thing", "k2", "success", "success", ())
+    whole = Story(one.told, one.verdict, one.rule, "", 0, (*one.calls, more), one.shown)
+    assert [tool in text(whole) for tool in ("create_thing", "confirm_thing")] == [True, True]
+    accused = Story(one.told, Verdict.CONTRADICTED, one.rule, "", 0, (*one.calls, more), one.shown)
+    assert "confirm_thing" not in text(accused)
+
+
+@pytest.mark.parametrize(("kept", "store"), [(None, "demo-store"), ("my store", "'my store'")])
+def test_the_next_steps_name_the_store(kept: str | None, store: str) -> None:
+    """Each command that looks at the demo's store names it; where it was not kept, the first step keeps it."""
+    out = io.StringIO()
+    closing(Console(file=out, width=60), [story("builder", Verdict.CONTRADICTED)], kept)
+    steps = [line for line in out.getvalue().splitlines() if line.startswith("  overclaim")]
+    looks = [step for step in steps if f"--store {store} " in step]
+    assert len(looks) == (3 if kept else 2)
+    assert steps[0].startswith("  overclaim report" if kept else f"  overclaim demo --keep {store} ")
 
 
 def test_the_summary_compares_with_a_look_at_span_status() -> None:

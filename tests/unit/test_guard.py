@@ -87,3 +87,39 @@ def test_run_in_which_nobody_watches_tools_is_never_accused(telemetry: Any, monk
     assert "overclaim.run.calls" not in labels
     assert "overclaim.run.failed_calls" not in labels
     assert labels["overclaim.run.spans"] == len(telemetry.spans)
+
+
+def test_judgement_prints_as_one_line(telemetry: Any) -> None:
+    """Verdict, claim, rule, call and the fact that decided; without a finding the verdict and its rule."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        false = overclaim.check("I created the invoice for cus_81Q.")
+        said = "contradicted: I created the invoice for cus_81Q."
+        assert str(false) == f"{said} (OC101, call 0 create_invoice: failure flag.is_error iserror)"
+        create_invoice("cus_81Q", "1250")
+        assert str(overclaim.check("I created the invoice for cus_81Q.")).startswith("recovered")
+    with overclaim.run("biller"):
+        assert str(overclaim.check("I deleted the customer cus_81Q.")) == (
+            "unsupported: I deleted the customer cus_81Q. (OC102, no such call)"
+        )
+
+
+def test_long_claims_are_cut_and_more_findings_counted(telemetry: Any) -> None:
+    """However much there is to say, it stays one line."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "12,50")
+        told = str(
+            overclaim.check("I created the invoice" + ", as you wished," * 40 + " for cus_81Q.\nI deleted x@y.org.")
+        )
+    assert "\n" not in told
+    assert len(told) < 300
+
+
+def test_a_check_is_only_a_question(telemetry: Any) -> None:
+    """The answer that was checked is not taken for what the agent said: that is for `run.answer`."""
+    with overclaim.run("biller"):
+        create_invoice("cus_81Q", "1250")
+        overclaim.check("I created the invoice for cus_81Q.")
+    assert not telemetry.named("overclaim.claim")
+    assert telemetry.one("invoke_agent biller").attributes["overclaim.claimed.outcome"] == "none"
+    assert "run.answer" in (overclaim.check.__doc__ or "")

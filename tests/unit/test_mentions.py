@@ -1,5 +1,7 @@
 """Identifiers and numbers in one normal form."""
 
+import time
+
 import pytest
 
 from overclaim.outcome.mentions import identifiers, mentions, normal_number, numbers
@@ -53,3 +55,18 @@ def test_a_hostile_payload_is_bounded() -> None:
     for _ in range(10_000):
         deep = [deep]
     assert len(mentions(deep, ["x" * 30_000_000], list(range(1_000_000)))) < 2000
+
+
+@pytest.mark.parametrize("leaf", ["l", [], {}, "x" * 20_000, "a.b 1,2 " * 2_500])
+def test_shared_parts_are_not_searched_without_end(leaf: object) -> None:
+    """A few lists that hold each other many times stand for more leaves than anybody can visit; measured 0.3 s."""
+    for _ in range(12):
+        leaf = [leaf] * 256
+    started = time.monotonic()
+    assert len(mentions({"a": leaf, "b": leaf}, leaf)) < 2000
+    assert time.monotonic() - started < 3
+
+
+def test_numbers_too_long_to_write_out_are_left_out() -> None:
+    """Python refuses to print whole numbers of thousands of digits; they identify nothing."""
+    assert mentions({"id": 10**5000, "other": -(10**5000), "n": 17, "big": 2**100}) == {"17", str(2**100)}

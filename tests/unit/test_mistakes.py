@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -107,6 +108,94 @@ def test_answers_that_are_no_texts(telemetry: Any, caplog: pytest.LogCaptureFixt
         run.answer(text)
         assert not overclaim.check(text).verdict.accuses
     assert [said.split(",")[0] for said in warnings(caplog)] == ["run.answer", "overclaim.check"]
+
+
+@pytest.mark.parametrize("result", [{"text": "done"}, ["done"], 3, object()])
+def test_results_of_a_decorated_run_that_are_no_texts(
+    telemetry: Any, caplog: pytest.LogCaptureFixture, result: Any
+) -> None:
+    """The result passes unchanged; one warning per decorated function says how to name the answer in it."""
+
+    @overclaim.run
+    def clerk() -> Any:
+        return result
+
+    @overclaim.run("streaming")
+    def streaming() -> Any:
+        yield result
+
+    @overclaim.run("waiting")
+    async def waiting() -> Any:
+        return result
+
+    for _ in range(3):
+        assert clerk() is result
+        assert next(streaming()) is result
+        assert asyncio.run(waiting()) is result
+        assert list(streaming()) == [result]
+    said = warnings(caplog)
+    assert len(said) == 3
+    assert all(f"@overclaim.run, called at {__file__}:" in one for one in said)
+    assert all("answer=lambda result: ..." in one and "run.answer(text)" in one for one in said)
+
+
+def test_results_that_need_no_warning(telemetry: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """No result at all, one whose answer is named, explicit claims, and sub-agents, whose user is an agent."""
+
+    @overclaim.run(answer=lambda result: result["text"])
+    def named() -> dict[str, str]:
+        upload("success")
+        return {"text": "I uploaded the file."}
+
+    @overclaim.run
+    def silent() -> None:
+        return None
+
+    @overclaim.run(answer=lambda result: None)
+    def mute() -> int:
+        return 3
+
+    @overclaim.run
+    def explicit() -> dict[str, str]:
+        upload("success")
+        overclaim.claim("I uploaded the file.")
+        return {}
+
+    @overclaim.run
+    def outer() -> str:
+        inner()
+        return "Hello there."
+
+    @overclaim.run
+    def inner() -> list[int]:
+        return [1]
+
+    assert named() == {"text": "I uploaded the file."}
+    silent(), mute(), explicit(), outer()
+    assert not warnings(caplog)
+    spans = telemetry.named("invoke_agent named")
+    assert spans[0].attributes["overclaim.claimed.outcome"] == "success"
+    assert len(telemetry.named("overclaim.claim")) == 2
+
+
+def test_answers_that_cannot_be_found(telemetry: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """An `answer` that fails, gives no text or is no function hurts nobody, and a failed one accuses nobody."""
+
+    @overclaim.run(answer=lambda result: result["text"])
+    def broken() -> dict[str, str]:
+        return {}
+
+    @overclaim.run(answer=lambda result: result)
+    def no_text() -> dict[str, str]:
+        return {}
+
+    @overclaim.run(answer="text")  # type: ignore[call-overload]
+    def no_function() -> str:
+        return "done"
+
+    assert (broken(), no_text(), no_function()) == ({}, {}, "done")
+    assert len(warnings(caplog)) == 2
+    assert "overclaim.run.spans" not in telemetry.one("invoke_agent broken").attributes
 
 
 def test_ids_and_names_that_are_no_texts(telemetry: Any) -> None:

@@ -82,6 +82,8 @@ def test_protobuf_and_json_give_the_same_spans() -> None:
         ({"boolValue": False}, False),
         ({"intValue": 7}, 7),
         ({"intValue": "7"}, 7),
+        ({"intValue": 10**4000}, None),
+        ({"doubleValue": 10**400}, None),
         ({"doubleValue": 0}, 0.0),
         ({"doubleValue": "-Infinity"}, float("-inf")),
         ({"doubleValue": "odd"}, None),
@@ -165,3 +167,11 @@ def test_both_spellings_of_a_kind_are_known(name: object) -> None:
 def test_both_spellings_of_a_status_are_known(name: object) -> None:
     """Stores keep the one or the other."""
     assert status_name(name) == "Error"
+
+
+def test_numbers_that_no_field_can_hold_are_left_out() -> None:
+    """Times and counts of thousands of digits do not reach the judging."""
+    (read,) = decode_json(
+        request(span(startTimeUnixNano=10**4000, endTimeUnixNano=-1, droppedEventsCount=10**99))
+    ).spans
+    assert (read.start_ns, read.end_ns, read.dropped) == (0, 0, 0)

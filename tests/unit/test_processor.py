@@ -277,3 +277,18 @@ def test_sampled_out_runs_change_nothing(sampler: Any) -> None:
     finally:
         overclaim.uninstrument()
         provider.shutdown()
+
+
+def test_evidence_keeps_its_order_through_nested_spans_of_one_call(telemetry: Any) -> None:
+    """Two instrumentors see one call: a look that failed after the change fails it, on both spans."""
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_order"}
+    start = telemetry.tracer.start_as_current_span
+    with start("execute_tool create_order", attributes=tool), start("execute_tool create_order", attributes=tool):
+        for method, status in (("POST", 201), ("GET", 500)):
+            request = {"http.request.method": method, "url.full": "https://api.example.com/orders"}
+            request |= {"http.response.status_code": status}
+            with start(method, kind=SpanKind.CLIENT, attributes=request):
+                pass
+    for span in telemetry.named("execute_tool create_order"):
+        assert span.attributes["overclaim.observed.outcome"] == "failure"
+        assert span.attributes["overclaim.evidence.value"][0] == "500"

@@ -4,7 +4,12 @@ import csv
 import io
 import json
 import re
+import threading
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 from generated_runs import make_run
@@ -15,13 +20,15 @@ from overclaim.cli import main
 from overclaim_detectors import judging
 from overclaim_detectors.formats import FORMATS, render, write
 from overclaim_detectors.layout import Column, Layout
-from overclaim_detectors.opening import open_store
+from overclaim_detectors.opening import open_store, resolved
+from overclaim_detectors.opening import store_path as store_path_of
 from overclaim_detectors.registry import BUILTIN
-from overclaim_detectors.report import REPORTS, Window, hours, moment, run_report, why_empty, with_tables
-from overclaim_detectors.store import Rows, Store
+from overclaim_detectors.report import REPORTS, Window, hours, left_out, moment, run_report, why_empty, with_tables
+from overclaim_detectors.store import QueryError, Rows, Store
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WINDOW = Window(NOW - timedelta(days=7), NOW, window_hours=6, reference_hours=48)
+ALL = replace(WINDOW, all=True)
 NASTY = Rows(("Name", "N"), [("=HYPERLINK(1)", -5), ("\x1b[31mred\x07", float("nan")), ("a\u202eb", None)])
 
 
@@ -37,7 +44,7 @@ def judged(store: Store) -> Store:
 @pytest.mark.parametrize("kind", REPORTS)
 def test_every_report_has_rows_in_every_format(judged: Store, kind: str) -> None:
     """Each report answers, and each format of it can be read back."""
-    rows = run_report(judged, kind, WINDOW)
+    rows = run_report(judged, kind, ALL)
     assert rows.rows
     assert len(json.loads(render(rows, "json"))) == len(rows.rows)
     lines = render(rows, "jsonl").splitlines()
@@ -56,6 +63,63 @@ def test_accusations_name_agent_claim_and_evidence(judged: Store) -> None:
         assert row["Evidence"]
         assert row["TraceId"]
         assert bool(row["Observed"]) or row["Rule"] in ("OC101", "OC102")
+
+
+def test_a_row_of_the_claims_report_stands_for_all_claims_on_one_ground(judged: Store) -> None:
+    """One call and rule give one row, however many claims of the run rest on it; no accusation is lost or made up."""
+    rows = run_report(judged, "claims", WINDOW).dicts()
+    sql = "SELECT TraceId, Rule FROM overclaim_findings FINAL WHERE Open AND Claim >= 0"
+    findings = Counter(tuple(row) for row in judged.query(sql).rows)
+    shown: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        shown[row["TraceId"], row["Rule"]] += row["Claims"]
+    assert shown == findings
+    assert len(rows) < findings.total()
+    grounds = [(row["TraceId"], row["Rule"], row["Evidence"], row["Value"], row["EvidenceSpanId"]) for row in rows]
+    assert len({*grounds}) == len(grounds)
+
+
+def test_words_of_claims_that_share_a_row_are_all_there(judged: Store) -> None:
+    """Where spans carried content, a row has the words of each of its claims, in their order."""
+    sql = "INSERT INTO overclaim_claims SELECT * REPLACE (concat('said ', toString(Position)) AS Text, 9 AS Version)"
+    judged.command(f"{sql} FROM overclaim_claims FINAL")
+    rows = run_report(judged, "claims", WINDOW).dicts()
+    assert any(row["Claims"] > 1 for row in rows)
+    for row in rows:
+        words = row["Words"].split(" / ")
+        assert (len(words), words) == (row["Claims"], sorted(words))
+
+
+def test_silent_means_that_nobody_noticed(judged: Store) -> None:
+    """By default no failure is shown that was mended, told or accused; --all shows those, and the rest is counted."""
+    silent, every = (run_report(judged, "silent", window).dicts() for window in (WINDOW, ALL))
+    assert {row["Noticed"] for row in silent} == {"nobody"}
+    assert {row["Noticed"] for row in every} == {
+        "nobody", "agent (mended it)", "agent (told its user)", "overclaim (see report claims)",
+    }  # fmt: skip
+    assert [row for row in every if row["Noticed"] == "nobody"] == silent
+    assert left_out(judged, "silent", WINDOW).startswith(f"{len(every) - len(silent)} failures that somebody noticed")
+    assert left_out(judged, "silent", ALL) == ""
+
+
+def test_drift_says_in_a_line_what_is_new(judged: Store) -> None:
+    """On the first day there is nothing to compare with: no rows, one line of counts; --all lists them."""
+    first_day = Window(WINDOW.since, NOW, window_hours=48, reference_hours=48)
+    assert run_report(judged, "drift", first_day).rows == []
+    assert left_out(judged, "drift", first_day).startswith("New, with nothing to compare with yet: 1 agent and 2 t")
+    assert {row["Reading"] for row in run_report(judged, "drift", replace(first_day, all=True)).dicts()} == {"new"}
+
+
+def test_verdicts_on_runs_are_counted_without_knowing_how(judged: Store) -> None:
+    """The views have one row per run and one per claim, also after a run was judged twice."""
+    batch = put_labelled(judged, [make_run(seed) for seed in range(150)], 2)
+    judging.judge(judged, batch, 2)
+    counted = judged.query(
+        "SELECT (SELECT count() FROM overclaim_run_verdicts), (SELECT count() FROM overclaim_runs FINAL),"
+        " (SELECT count() FROM overclaim_claim_verdicts), (SELECT count() FROM overclaim_claims FINAL)"
+    ).rows[0]
+    assert (counted[0], counted[2]) == (counted[1], counted[3])
+    assert counted[0] == 150
 
 
 def test_reports_take_no_more_rows_than_asked(judged: Store) -> None:
@@ -185,6 +249,80 @@ def test_commands_print_what_they_find(judged: Store, store_path: object, capsys
     assert "only reading is allowed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("sql", ["SELEC 1", "SELECT 1 FROM", "SELECT (1"])
+def test_a_mistake_in_sql_is_named_by_the_engine(store: Store, sql: str) -> None:
+    """Whoever mistypes a statement is told where the engine's parser stumbled."""
+    with pytest.raises(QueryError, match="Syntax error: failed at position") as caught:
+        store.read(sql)
+    assert "formatQuery" not in str(caught.value)
+
+
+def test_a_plain_path_is_a_store(judged: Store, store_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--store takes the directory of an embedded store as it is written in a shell."""
+    assert main(["report", "claims", "--since", "2026-01-01", "--format", "jsonl", "--store", str(store_path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 1
+
+
+@pytest.mark.parametrize("name", ["store", "a b", "a#b", "a?b=c", "100%", "x:y", "[z]"])
+def test_a_path_may_have_any_name(tmp_path: Path, name: str) -> None:
+    """What means something in a URL means nothing in a path."""
+    assert store_path_of(resolved(str(tmp_path / name))) == tmp_path / name
+
+
+def test_a_directory_of_other_files_is_no_store(tmp_path: Path) -> None:
+    """A store never mixes with other files, and looking at such a directory leaves it as it is."""
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(StoreError, match="holds other files"):
+        open_store(str(tmp_path))
+    with pytest.raises(StoreError, match="there is no store"):
+        open_store(str(tmp_path), read_only=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("url", ["clickhouse://127.0.0.1:abc/db", "http://[::1", "ftp://host/x"])
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    """A store URL that cannot be read is an error with that URL in it."""
+    with pytest.raises(InputError, match=re.escape(url)):
+        open_store(url)
+
+
+def test_a_server_out_of_reach_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing but our own error is printed, although the client library logs its own."""
+    assert main(["report", "claims", "--store", "clickhouse://127.0.0.1:9/db"]) == 4
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert printed.err.startswith("overclaim: cannot reach ClickHouse at clickhouse://127.0.0.1:9/db")
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """A web server that is no overclaim."""
+
+    def do_POST(self) -> None:
+        """Answer with the body that the test wants."""
+        status, body = self.server.answer  # type: ignore[attr-defined]
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    "answer", [(200, b"{}"), (200, b"[]"), (200, b"<html>"), (200, b"\xff"), (404, b"<html>"), (400, b"[]"), (500, b"")]
+)
+def test_a_server_that_is_no_overclaim_is_named(answer: tuple[int, bytes]) -> None:
+    """Whatever another web server answers, the address is called wrong."""
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        server.answer = answer  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(StoreError, match=f"127.0.0.1:{server.server_port}, but it is no `overclaim serve`"):
+            open_store(f"http://127.0.0.1:{server.server_port}").query("SELECT 1")
+        thread.join()
+
+
 def test_a_store_that_is_not_there_is_not_made(tmp_path: object) -> None:
     """Looking at a store that nobody made says so, and leaves nothing behind."""
     with pytest.raises(StoreError, match="overclaim demo"):
@@ -236,7 +374,7 @@ def test_every_report_fits_eighty_columns(judged: Store, kind: str, monkeypatch:
     """On a terminal of 80 columns no report folds, and its layout names only columns that its query returns."""
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
-    write(run_report(judged, kind, WINDOW), "table", out, REPORTS[kind].layout)
+    write(run_report(judged, kind, ALL), "table", out, REPORTS[kind].layout)
     lines = re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines()
     assert len(lines) > 2
     assert [line for line in lines if len(line) > 80] == []

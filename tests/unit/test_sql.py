@@ -6,6 +6,7 @@ import pytest
 
 from overclaim._errors import InputError
 from overclaim_detectors import sql
+from overclaim_detectors.store import Store
 from overclaim_detectors.tables import tables
 
 
@@ -48,6 +49,15 @@ def test_a_script_is_cut_at_its_statements() -> None:
     """Semicolons in texts and comments cut nothing; comments stay with the statement that follows."""
     script = "-- one; two\nSELECT 'a;b';\n\n-- next\nSELECT 2\n;\n-- the end\n"
     assert sql.statements(script) == ["-- one; two\nSELECT 'a;b'", "-- next\nSELECT 2"]
+
+
+def test_the_schema_shown_is_that_of_the_engine(store: Store) -> None:
+    """Names and types of all columns are printed as the engine has them, those of nested columns included."""
+    shown = {table.name: [(one.name, one.type) for one in table.columns] for table in tables()}
+    views_of_others = {name for name in shown if name.endswith("_mv")}
+    for name in set(shown) - views_of_others:
+        described = store.query("DESCRIBE TABLE {table:Identifier}", {"table": name}).rows
+        assert shown[name] == [(row[0], row[1]) for row in described]
 
 
 def test_the_columns_of_our_tables_are_explained() -> None:

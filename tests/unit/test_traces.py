@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -198,6 +199,27 @@ def test_the_last_word_on_an_address_counts(first: int) -> None:
     assert run.calls[0].observed.outcome is Outcome.SUCCESS
 
 
+@pytest.mark.parametrize("lasts", [1, 5])
+def test_attempts_at_one_address_are_one_whatever_else_the_url_holds(lasts: int) -> None:
+    """Credentials, query, fragment and matrix parameters are not what a request is about."""
+    lost, good = http(5, 0, at=2), http(6, 201, at=4, lasts=lasts)
+    lost.attributes["url.full"] = "https://bob:pw@api.example.com/orders;try=1?x=2#y"
+    run = one(agent(), tool(1, '{"ok": true}', lasts=9), good, lost)
+    assert run.calls[0].observed.outcome is Outcome.SUCCESS
+
+
+def test_a_request_without_an_answer_is_told_as_such() -> None:
+    """The evidence names what happened, first; also where a good status came before the answer broke off."""
+    for status in (0, 200):
+        lost = replace(http(5, status, at=2), status="Error")
+        lost.attributes["error.type"] = "ReadTimeout"
+        good = http(6, 201, at=4)
+        good.attributes["url.full"] = "https://api.example.com/more"
+        (seen,) = one(agent(), tool(1, '{"ok": true}', lasts=9), lost, good).calls
+        first = seen.observed.evidence[0]
+        assert (first.rule, first.value, first.span_id) == ("http.no_response", "ReadTimeout", f"{5:016x}")
+
+
 def test_a_remote_service_is_heard() -> None:
     """A span of another service under the call, such as a worker that failed after the answer 202."""
     worker = span(
@@ -346,6 +368,36 @@ def test_labels_of_our_sdk_are_taken_as_they_are(as_text: bool) -> None:
     assert judge(run).verdict is Verdict.CONTRADICTED
 
 
+def test_each_fact_of_a_label_has_its_own_outcome() -> None:
+    """On the wire a fact is a kind, a rule and a value: a 200 beside the failure is not what failed."""
+    facts = {
+        "overclaim.evidence.kind": ["exception", "http_status", "swallowed_exception", "empty_result"],
+        "overclaim.evidence.rule": ["http.no_response", "http.status_2xx", "http.status_5xx", "empty.void"],
+        "overclaim.evidence.value": ["ReadTimeout", "200", "503", ""],
+        "overclaim.evidence.span_ids": ["5" * 16, "6" * 16, "7" * 16, ""],
+    }
+    run = one(own_agent(3), labelled(1, "failure", attributes=facts), claim_span(1))
+    seen = [(fact.outcome.value, fact.grade.label) for fact in run.calls[0].observed.evidence]
+    assert seen[:3] == [("failure", "structured"), ("success", "structured"), ("failure", "suspect")]
+    assert seen[3][0] == "empty"
+    (finding,) = judge(run).findings
+    assert (finding.evidence[0].rule, finding.evidence[0].value) == ("http.no_response", "ReadTimeout")
+    assert "http.status_2xx" not in [fact.rule for fact in finding.evidence]
+
+
+def test_a_failure_beside_a_labelled_success_did_not_decide() -> None:
+    """Our SDK weighed it already; here it is shown, as a suspicion."""
+    facts = {
+        "overclaim.evidence.kind": ["http_status", "http_status"],
+        "overclaim.evidence.rule": ["http.status_2xx", "http.status_4xx"],
+        "overclaim.evidence.value": ["201", "404"],
+        "overclaim.evidence.span_ids": ["5" * 16, "6" * 16],
+    }
+    (seen,) = one(own_agent(2), labelled(1, "success", attributes=facts)).calls
+    assert [fact.outcome.value for fact in seen.observed.evidence] == ["success", "failure"]
+    assert seen.observed.evidence[1].grade is Grade.SUSPECT
+
+
 def test_a_claim_span_without_links_is_unsupported() -> None:
     """Our SDK watched and saw no such call."""
     run = one(own_agent(2), claim_span())
@@ -443,3 +495,29 @@ def test_leaving_out_histories_changes_no_run() -> None:
     short = [lean(one) for one in spans]
     assert runs(short) == runs(spans)
     assert set(short[2].attributes) == set(said)
+
+
+def test_numbers_of_thousands_of_digits_do_no_harm() -> None:
+    """In exit codes, in the numbers of messages, and in counts that were claimed."""
+    digits = "9" * 5000
+    claimed = {"overclaim.claim.outcome": "success", "overclaim.claim.quantity": digits}
+    run = one(
+        agent(None, **{f"llm.output_messages.{digits}.message.content": "x"}),
+        tool(1, "fine", attributes={"process.exit.code": digits}),
+        span(2, "overclaim.claim", attributes=claimed),
+    )
+    assert run.calls[0].observed.outcome is Outcome.SUCCESS
+    assert len(run.claims) == 1
+
+
+def test_thousands_of_claims_about_thousands_of_calls_are_read_in_linear_time() -> None:
+    """Each claim finds its own call; measured 1 s."""
+    made = [tool(n, "fine") for n in range(1, 3001)]
+    said = [
+        span(n + 10_000, "overclaim.claim", links=[Link(TRACE, f"{n:016x}")], overclaim__claim__outcome="success")
+        for n in range(1, 3001)
+    ]
+    started = time.monotonic()
+    run = one(agent(None), *made, *said)
+    assert time.monotonic() - started < 5
+    assert sorted(claim.about for claim in run.claims) == [(n,) for n in range(3000)]

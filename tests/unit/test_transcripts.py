@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -90,6 +91,51 @@ def test_one_id_twice_in_one_message_is_answered_in_order() -> None:
         ('{"id": "n-1"}', "one"),
         ('{"id": "n-2"}', "two"),
     ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_hundreds_of_parallel_calls_keep_their_own_results(order: int) -> None:
+    """The one that failed is the one that is shown as failed, however many calls one message asks for."""
+    asked = [(f"c{n}", "refund_order", json.dumps({"order": f"o-{n}"})) for n in range(300)]
+    told = [result('{"error": "declined"}' if n == 0 else '{"ok": true}', f"c{n}") for n in range(300)][::order]
+    run = transcript([user(), calls(*asked), *told, says("Order o-44 is refunded.")]).run
+    assert [call.id for call in run.calls if call.observed.outcome is Outcome.FAILURE] == ["c0"]
+    assert all(call.operation.targets == (f"o-{(call.id or '')[1:]}",) for call in run.calls)
+    assert judge(run).verdict is Verdict.SUPPORTED
+
+
+def test_a_second_result_of_a_call_is_about_the_same_operation() -> None:
+    """It is never given to another open call of the tool, and its last word counts."""
+    asked = calls(("a", "refund", '{"id": "n-1"}'), ("b", "refund", '{"id": "n-2"}'))
+    found = read_messages([asked, result("later", "a"), result("no", "a", name="refund"), result("ok", "b")])
+    assert [(c.id, c.arguments, c.result.content if c.result else None) for c in found.calls] == [
+        ("a", '{"id": "n-1"}', "later"),
+        ("a", '{"id": "n-1"}', "no"),
+        ("b", '{"id": "n-2"}', "ok"),
+    ]
+
+
+def test_a_result_of_an_unknown_id_takes_no_call_that_has_its_own_answer() -> None:
+    """It answers the call that nobody else answers, or else stands alone."""
+    asked = calls(("a", "read", "{}"), ("b", "read", "{}"))
+    found = read_messages([asked, result("?", "zz"), result("!", "yy", name="read"), result("mine", "a")])
+    assert [(c.id, c.result.content if c.result else None) for c in found.calls] == [
+        ("b", "?"),
+        ("yy", "!"),
+        ("a", "mine"),
+    ]
+
+
+@pytest.mark.parametrize("named", ["own id", "one id", "no id"])
+def test_fifty_thousand_open_calls_are_joined_in_linear_time(named: str) -> None:
+    """Whatever the results carry; measured 0.5 s."""
+    ids = ["x" if named == "one id" else f"c{n}" for n in range(50_000)]
+    told = [result(n, None if named == "no id" else id) for n, id in enumerate(ids)]
+    started = time.monotonic()
+    found = read_messages([calls(*((id, "t", "{}") for id in ids)), *told])
+    assert time.monotonic() - started < 5
+    assert [call.result.content for call in found.calls if call.result] == list(range(50_000))
+    assert [call.id for call in found.calls] == ids
 
 
 def test_results_without_ids_join_by_tool_name_and_order() -> None:
@@ -275,6 +321,42 @@ def test_a_repeated_child_span_has_the_last_word() -> None:
     ]
     messages = [user(), calls(("a", "translate", "{}")), result('{"text": "hola"}', "a"), says("Translated.")]
     assert transcript(messages, child_spans=spans).run.calls[0].observed.outcome is Outcome.SUCCESS
+
+
+def test_a_child_span_without_an_answer_that_was_tried_again_is_no_failure() -> None:
+    """An attempt that timed out is about the same URL as the one that went well, whatever their queries."""
+    spans = [
+        {
+            "tool_call_id": "a",
+            "kind": "http",
+            "method": "get",
+            "url": "https://t.example.com/x?1",
+            "error_type": "Slow",
+        },
+        {"tool_call_id": "a", "kind": "http", "method": "GET", "url": "https://t.example.com/x?2", "status": 200},
+    ]
+    messages = [user(), calls(("a", "get_rates", "{}")), result('{"eur": 1.1}', "a"), says("Here they are.")]
+    assert transcript(messages, child_spans=spans).run.calls[0].observed.outcome is Outcome.SUCCESS
+    assert transcript(messages, child_spans=spans[::-1]).run.calls[0].observed.outcome is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("fields", "watched"),
+    [
+        ({}, False),
+        ({"tools": []}, False),
+        ({"tools": {}}, False),
+        ({"tools": {"delete_user": {"read_only": False}}}, True),
+        ({"tools": [{"type": "function", "function": {"name": "delete_user"}}]}, True),
+    ],
+)
+def test_a_run_without_calls_and_tools_was_not_watched(fields: dict[str, Any], watched: bool) -> None:
+    """Where no call ever shows and no tool is known, a claim without a call accuses nobody."""
+    run = transcript([user(), says("I deleted the user ann@example.com.")], **fields).run
+    assert run.captured is watched
+    assert (judge(run).verdict is Verdict.UNSUPPORTED) is watched
+    other = [calls(("a", "get_user", "{}")), result('{"name": "Ann"}', "a")]
+    assert transcript([user(), *other, says("I deleted the user ann@example.com.")], **fields).run.captured
 
 
 def test_fewer_spans_than_declared_make_a_run_incomplete() -> None:

@@ -52,7 +52,7 @@ def swallower() -> str:
 def verifier() -> str:
     """Writes a record, never reads it, and says that it did."""
     customer = tools.create_customer("dana@shop.example", "Dana Frost")
-    return f"I created the customer {customer['id']} and verified the stored record by reading it back."
+    return f"All set: customer {customer['id']} is created, and I double-checked the stored record."
 
 
 def refunder() -> str:
@@ -61,14 +61,14 @@ def refunder() -> str:
     intent = tools.create_payment_intent(customer["id"], 3000)
     tools.confirm_payment(intent["id"], "pm_card_visa")
     tools.refund_payment(intent["id"])
-    return f"I refunded payment {intent['id']}. Emil has the money back in his account."
+    return f"I issued the refund for {intent['id']}. Emil has his money back."
 
 
 def plain() -> str:
-    """Says the same as the verifier, and did it."""
+    """Says much the same as the verifier, and did it."""
     customer = tools.create_customer("finn@shop.example", "Finn Okoye")
     tools.get_customer(customer["id"])
-    return f"I created the customer {customer['id']} and verified the stored record by reading it back."
+    return f"I created the customer {customer['id']} and read the record back: name and e-mail are stored."
 
 
 AGENTS: Final[tuple[Callable[[], str], ...]] = (

@@ -32,13 +32,13 @@ NEEDED: Final = {
 EPILOG = """\
 Everything is real but the agents' decisions and words: a payments API over HTTP on loopback, the SDK with its
 OTLP exporter in a process of its own, the collector, ClickHouse, the detectors. No network beyond this machine;
-temporary files are removed.
+temporary files are removed. What agents `said` comes from their own process: no content is in the traces.
 
 Exit codes: 0 fine, 2 wrong usage, 3 an extra is not installed, 4 the store cannot be used."""
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--keep", metavar="DIR", help="keep the store in DIR, for `overclaim query` and `report`")
+    parser.add_argument("--keep", metavar="DIR", help="keep the store in DIR, for `report`, `show` and `query`")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print (default: text)")
 
 

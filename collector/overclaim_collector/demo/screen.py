@@ -14,15 +14,18 @@ from overclaim.outcome.model import Verdict
 from overclaim_collector.demo.story import Call, Fact, Story
 
 GOOD = {"success", "empty"}
-NEXT = (
+_KEPT = "demo-store"  # where the hints keep a store that was not kept
+_YOURS = (
     ("overclaim serve", "a collector for your own agents"),
     ("overclaim.instrument()", "the one line in your agent"),
-    ("overclaim report claims", "what they claimed, and what the evidence says"),
+    ("overclaim report claims", "then: what they claimed, and what the evidence says"),
 )
+_QUESTION = '"SELECT Agent, Label FROM overclaim_run_verdicts"'
+Steps = Sequence[tuple[str, str]]
 
 
 def runs(console: Console, stories: Sequence[Story]) -> None:
-    """Each run: its verdict, the agent's words, and what the trace shows."""
+    """Each run: its verdict, the agent's words, and its calls; of accused runs only those that accuse."""
     width = max((len(call.tool) for story in stories for call in story.calls), default=0)
     for story in stories:
         lines(console, _title(story))
@@ -35,11 +38,33 @@ def runs(console: Console, stories: Sequence[Story]) -> None:
 
 
 def closing(console: Console, stories: Sequence[Story], kept: str | None) -> None:
-    """The summary in a sentence, then the next steps."""
-    lines(console, Text(), Text(sentence(summary(stories)), style="bold"), Text())
-    store = shlex.quote(f"chdb://{kept}")
-    look = (f'overclaim query --store {store} "SHOW TABLES"', "look into the store of this demo")
-    steps = (look, *NEXT) if kept else NEXT
+    """The summary in a sentence, then the next steps. kept: the directory that keeps this store, None for none."""
+    lines(console, Text(), Text(sentence(summary(stories)), style="bold"))
+    for title, steps in (("Look closer", _look(kept, stories) if kept else _look_again()), ("Your own agents", _YOURS)):
+        lines(console, Text(), Text(title, style="bold"))
+        _steps(console, steps)
+
+
+def _look(kept: str, stories: Sequence[Story]) -> Steps:
+    store = f"--store {shlex.quote(kept)}"
+    trace = next((story.told.trace_id for story in stories if story.verdict.accuses), "TRACE")
+    return (
+        (f"overclaim report claims {store}", "the accusations"),
+        (f"overclaim show {trace} {store}", "one run with all its calls and evidence"),
+        (f"overclaim query {store} {_QUESTION}", "any SQL"),
+    )
+
+
+def _look_again() -> Steps:
+    store = f"--store {_KEPT}"
+    return (
+        (f"overclaim demo --keep {_KEPT}", "once more, and this time the store is kept"),
+        (f"overclaim report claims {store}", "its accusations"),
+        (f"overclaim query {store} {_QUESTION}", "any SQL"),
+    )
+
+
+def _steps(console: Console, steps: Steps) -> None:
     width = max(len(step) for step, _ in steps)
     fits = not console.is_terminal or width + max(len(why) for _, why in steps) + 4 <= console.width
     for step, why in steps:
@@ -67,8 +92,8 @@ def _title(story: Story) -> Text:
 
 
 def _trace(story: Story, width: int) -> list[Text]:
-    if story.shown:
-        return [_line(call, width) for call in story.shown]
+    if shown := story.shown if story.verdict.accuses else story.calls:
+        return [_line(call, width) for call in shown]
     missing = Text(f"no call that could {story.action or 'do this'}; all there is:", "red")
     return [missing, *(_line(call, width) for call in story.calls)]
 

@@ -48,7 +48,7 @@ def _directory(keep: str | None) -> Generator[Path]:
 
 
 def _config(directory: Path) -> ServeConfig:
-    return ServeConfig(store=f"chdb://{directory}", http_port=0, grpc_port=0, detect_interval=0.3)
+    return ServeConfig(store=str(directory), http_port=0, grpc_port=0, detect_interval=0.3)
 
 
 def _send_agents(endpoint: str, api: PaymentsServer) -> list[Told]:

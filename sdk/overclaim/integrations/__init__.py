@@ -5,6 +5,7 @@ and `off()`. They are listed here one by one.
 
     threads.py        what is current goes along into threads and executors
     http_clients.py   the official OpenTelemetry instrumentors of requests, httpx and urllib3
+    bare_spans.py     keeps secrets of URLs and errors out of the spans of those
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from overclaim._fail_open import report
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """One integration. probe: "" where it can be used, else why not. on/off: switch it; both may fail."""
+    """One integration. probe: "" where it can be used, else why not. on/off: switch it; both may fail.
+
+    promise: what `overclaim doctor` says of one that can be used.
+    """
 
     name: str
     probe: Callable[[], str]
     on: Callable[[TracerProvider], None]
     off: Callable[[], None]
+    promise: str = "would be switched on"
 
 
 _switched_on: list[Integration] = []

@@ -9,8 +9,7 @@ the instrumentors differ, come too late for samplers and processors, and do not 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 from weakref import ref
 
@@ -58,7 +57,6 @@ class _BareTracer(Tracer):
             _guard(span)
         return span
 
-    @contextmanager
     def start_as_current_span(
         self,
         name: str,
@@ -70,11 +68,10 @@ class _BareTracer(Tracer):
         record_exception: bool = True,
         set_status_on_exception: bool = True,
         end_on_exit: bool = True,
-    ) -> Iterator[Span]:
+    ) -> Any:
         """As Tracer.start_as_current_span."""
         span = self.start_span(name, context, kind, attributes, links, start_time)
-        with trace.use_span(span, end_on_exit, record_exception, set_status_on_exception):
-            yield span
+        return trace.use_span(span, end_on_exit, record_exception, set_status_on_exception)
 
 
 def bare(attributes: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -83,22 +83,22 @@ def _outweighs(later: Said, earlier: Said) -> bool:
     newer = later.claim.turn > earlier.claim.turn
     outcomes = (earlier.claim.outcome, later.claim.outcome)
     if outcomes == (Outcome.FAILURE, Outcome.SUCCESS):
-        return _mended(earlier, later.claim) if newer else earlier.retried
+        return _mended(earlier, later) if newer else earlier.retried
     if outcomes == (Outcome.SUCCESS, Outcome.FAILURE):
-        same = bool(earlier.claim.action) and _same_thing(earlier.claim, later.claim)
+        same = bool(earlier.claim.action) and _same_thing(earlier, later)
         return newer and same and not _of_more(later.claim)
     return False
 
 
-def _mended(earlier: Said, later: Claim) -> bool:
+def _mended(earlier: Said, later: Said) -> bool:
     """Whether a failure told in an earlier turn is settled by a later success.
 
     An error, a failed search and a refusal that offered another way are settled by whatever worked then; a failed
     deed by the same deed, unless both name what they are about and name different things.
     """
     claim = earlier.claim
-    if claim.action == later.action:
-        return _same_thing(claim, later)
+    if earlier.kind == later.kind:
+        return _same_thing(earlier, later)
     return earlier.incident or earlier.asked or not claim.action or claim.action in _LOOKS_UP
 
 
@@ -108,10 +108,11 @@ def _of_more(claim: Claim) -> bool:
     return any(word in other for word in claim.text.lower().split())
 
 
-def _same_thing(one: Claim, other: Claim) -> bool:
-    if one.action != other.action:
+def _same_thing(one: Said, other: Said) -> bool:
+    if one.kind != other.kind:
         return False
-    return not one.targets or not other.targets or bool(set(one.targets) & set(other.targets))
+    mine, theirs = set(one.claim.targets), set(other.claim.targets)
+    return not mine or not theirs or bool(mine & theirs)
 
 
 def _outcome(claims: Iterable[Claim]) -> Outcome:

@@ -11,6 +11,7 @@ from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
 from overclaim.outcome.quantities import quantity
 from overclaim.outcome.scan import PUNCTUATION, Event, Scan
+from overclaim.outcome.weights import is_look, mends, starts, weighed
 from overclaim.outcome.words import singular
 
 MAX_OBJECTS = 6
@@ -29,6 +30,8 @@ class Said:
 
     soft: how things stand, weaker than a deed that failed. retried: told of an attempt that was repeated.
     incident: something went wrong on the way. asked: said in a text that asks how to go on. open: an unticked box.
+    look: a deed that only says that something was looked at or run. finding: what such a look found, and badly.
+    mends: a deed that sets right what was found. kind: the action, where only its start is told the one started.
     """
 
     claim: Claim
@@ -37,13 +40,16 @@ class Said:
     incident: bool = False
     asked: bool = False
     open: bool = False
+    look: bool = False
+    finding: bool = False
+    mends: bool = False
+    kind: str = ""
 
 
 def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
     """The claims of a sentence. starts: where each word begins. proposal: the text asks whether to do these things."""
     events = [event for event in _merged(state) if not (proposal and event.mode in ("terse", "headline"))]
-    if any(not event.soft for event in events):
-        events = [event for event in events if not event.soft]
+    events = weighed(state, events)
     cuts = [*(_cut(state, events, at) for at in range(len(events))), len(state.words)]
     return [_said(state, event, cuts[at], cuts[at + 1], starts, turn) for at, event in enumerate(events)]
 
@@ -57,7 +63,7 @@ def ticked(found: list[Said], state: Scan, turn: int, *, proposal: bool) -> list
     if not found and not proposal and _names_deed(state):
         text = state.sentence.text.strip()[:_TEXT]
         action = "" if mark == "done" else _first_action(state)
-        found = [Said(Claim(_TICKS[mark], action, targets=_targets(text), text=text, turn=turn))]
+        found = [Said(Claim(_TICKS[mark], action, targets=_targets(text), text=text, turn=turn), kind=action)]
     elif mark != "done":
         for one in found:
             one.claim = replace(one.claim, outcome=_TICKS[mark])
@@ -104,13 +110,26 @@ def _merged(state: Scan) -> list[Event]:
             kept[-1] = event if later else last
         elif last and _failed_beside(state, last, event):
             kept[-1] = replace(last, outcome=Outcome.FAILURE)
-        elif last and (last.outcome, event.outcome) == (Outcome.SUCCESS, Outcome.PARTIAL):
+        elif (
+            last
+            and (last.outcome, event.outcome) == (Outcome.SUCCESS, Outcome.PARTIAL)
+            and not _of_its_own(state, last, event)
+        ):
             last.outcome = Outcome.PARTIAL
         elif last and (last.outcome, event.outcome) == (Outcome.PARTIAL, Outcome.FAILURE):
             kept[-1] = replace(last, outcome=Outcome.FAILURE)
         else:
             kept.append(event)
     return kept
+
+
+def _of_its_own(state: Scan, one: Event, other: Event) -> bool:
+    """As in "the booking is cancelled and a refund is under way": two things."""
+    between = state.words[one.at + 1 : other.at]
+    joined = next((at for at, word in enumerate(between) if state.has("join", word)), -1)
+    return not state.lang.clause_reach and any(
+        state.has("determiners", word) for word in between[joined + 1 :][:1] if joined >= 0
+    )
 
 
 def _failed_beside(state: Scan, last: Event, event: Event) -> bool:
@@ -154,7 +173,13 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
         turn=turn,
     )
     retried = any(word in lang.sets["recovery"] for word in words)
-    return Said(_generic(claim, event, lang), event.soft, retried, event.mode == "incident")
+    incident = event.mode == "incident"
+    said = Said(
+        _generic(claim, event, lang), event.soft, retried, incident, finding=event.mode == "finding" or incident
+    )
+    said.kind = _kind(event, words, lang)
+    said.look, said.mends = is_look(state, event), mends(state, event, words)
+    return said
 
 
 def _without_joins(state: Scan, start: int, end: int) -> int:
@@ -185,9 +210,13 @@ def _plain_words(text: str) -> str:
 
 def _action(event: Event, words: list[str], lang: Language) -> str:
     """The action of the verb; a verb that only says "carried out" takes it from the noun beside it."""
+    return "start" if event.outcome is Outcome.SUCCESS and starts(event, words, lang) else _kind(event, words, lang)
+
+
+def _kind(event: Event, words: list[str], lang: Language) -> str:
     if event.action and event.verb not in lang.sets["light"]:
         return event.action
-    if event.mode == "state" and event.verb not in lang.sets["ended"]:
+    if event.mode == "finding" or (event.mode == "state" and event.verb not in lang.sets["ended"]):
         return ""
     named = (lang.nouns.get(word) or lang.nouns.get(singular(word)) for word in words)
     return next((action for action in named if action), event.action)

@@ -47,6 +47,14 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
     return Observation(Outcome.UNKNOWN, Grade.SUSPECT, _ranked(kept, Outcome.UNKNOWN))
 
 
+def in_time(decided: tuple[Evidence, ...], arose: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Evidence that `decide` ranked, back in the order in which it arose, for deciding again beside more of it."""
+    if len(decided) < 2:
+        return decided
+    order = {one: at for at, one in enumerate(arose)}
+    return tuple(sorted(decided, key=lambda one: order.get(one, -1)))
+
+
 def _unique(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Evidence without repeats: a span that arrives twice counts once, where it came first."""
     seen: set[Evidence] = set()

@@ -70,6 +70,8 @@ def deed(state: Scan, at: int) -> None:
     if verb is None:
         return
     verb = _with_particle(state, at, verb)
+    if verb.base == "let":
+        return
     chain = chain_before(state, at)
     mode = _mode(state, at, verb, chain)
     if mode:
@@ -111,6 +113,7 @@ _OUTCOMES = {
     "terse": Outcome.SUCCESS,
     "headline": Outcome.SUCCESS,
     "result": Outcome.SUCCESS,
+    "received": Outcome.SUCCESS,
     "negative": Outcome.FAILURE,
     "refused": Outcome.FAILURE,
     "progress": Outcome.PARTIAL,
@@ -236,11 +239,19 @@ def _bare(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
         return "refused" if _finite(state, at, chain) else ""
     if own:
         return "self"
-    if chain.subject in PUNCTUATION or state.has("join", chain.subject):
+    if chain.subject in PUNCTUATION or state.has("join", chain.subject) or state.has("contrast", chain.subject):
         return _joined(state, at, verb)
+    if _receives(state, at, verb, chain):
+        return "received"
     if chain.subject == "" and not verb.bare and not state.has("not_past", word):
         return "" if _is_label(state, at) or _is_adjective(state, at, verb) else "terse"
     return "headline" if _is_headline(state, at, verb, chain) else ""
+
+
+def _receives(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
+    """As in "the system accepted the booking"."""
+    own = state.has("machines", chain.subject) or state.has("sources", chain.subject)
+    return own and state.has("accepts", verb.base) and state.has("articles", (*state.words[at + 1 :], "")[0])
 
 
 def _is_label(state: Scan, at: int) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from overclaim.outcome.answer_codes import counted_trouble, failed_answer
 from overclaim.outcome.clauses import Sentence
 from overclaim.outcome.deeds import deed, denial
+from overclaim.outcome.denials import denied_habit, denied_state
+from overclaim.outcome.findings import finding
 from overclaim.outcome.free_deeds import deed_in_clause, inability
 from overclaim.outcome.language import Language
-from overclaim.outcome.phrases import PHRASES, failed_answer
-from overclaim.outcome.scan import Scan, is_modal
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.phrases import PHRASES
+from overclaim.outcome.scan import Event, Scan, clause_start, is_modal
 
 
 def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
@@ -15,6 +19,7 @@ def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
     state = Scan(lang, words, sentence)
     if sentence.question:
         return state
+    state.partial = bool(words) and state.has("only_first", words[0])
     done = 0
     for at in range(len(words)) if lang.unspaced else _worth_a_look(words, lang.watched):
         if at >= done:
@@ -23,7 +28,11 @@ def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
 
 
 def _worth_a_look(words: list[str], watched: frozenset[str]) -> list[int]:
-    return [at for at, word in enumerate(words) if word in watched or word[-2:] == "ed" or word.isdecimal()]
+    return [
+        at
+        for at, word in enumerate(words)
+        if word in watched or word[-2:] == "ed" or word[-3:] == "ble" or word.isdecimal()
+    ]
 
 
 def _step(state: Scan, at: int) -> int:
@@ -37,11 +46,28 @@ def _step(state: Scan, at: int) -> int:
             return taken
     if state.lang.clause_reach:
         inability(state, at)
-        deed_in_clause(state, at)
-    elif word == "not":
-        return denial(state, at)
-    elif word.isdecimal():
         failed_answer(state, at)
+        counted_trouble(state, at)
+        deed_in_clause(state, at)
+    elif taken := finding(state, at):
+        return taken
+    elif word == "not":
+        return _denied(state, at)
     else:
         deed(state, at)
     return at + 1
+
+
+def _denied(state: Scan, at: int) -> int:
+    """A deed denied, or a good state: "was not sent", "is not free"."""
+    known = len(state.events)
+    end = denial(state, at)
+    if len(state.events) > known or state.mode == "rule":
+        return end
+    if denied_habit(state, at):
+        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True, mode="habit"))
+    elif denied_state(state, at):
+        waiting = "yet" in state.words[at - 2 : at + 5]
+        outcome = Outcome.PARTIAL if waiting else Outcome.FAILURE
+        state.add(Event(at, clause_start(state, at), outcome, mode="finding"))
+    return end

@@ -61,7 +61,8 @@ class Language:
 
     clause_reach: auxiliaries may stand anywhere in the clause. phrases: by first and second word ("" for none).
     firsts: the first words of the phrases of each kind. watched: every word that can make something of a sentence.
-    verb_last: of two verbs of a clause the later is the deed. stops: what ends a clause. measures: words of quantity.
+    verb_last: of two verbs of a clause the later is the deed. telling: words of bad findings.
+    stops: what ends a clause. measures: words of quantity.
     """
 
     code: str
@@ -80,6 +81,7 @@ class Language:
     chain: frozenset[str] = field(default_factory=frozenset[str])
     firsts: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     watched: frozenset[str] = field(default_factory=frozenset[str])
+    telling: frozenset[str] = field(default_factory=frozenset[str])
     stops: frozenset[str] = field(default_factory=frozenset[str])
     no_nouns: frozenset[str] = field(default_factory=frozenset[str])
     measures: frozenset[str] = field(default_factory=frozenset[str])
@@ -137,7 +139,19 @@ def language(code: str) -> Language:
     words = {name: frozenset(values) for name, values in raw.get("words", {}).items()}
     words["stopwords"] = frozenset(raw["stopwords"])
     words["abbreviations"] = frozenset(raw.get("abbreviations", ()))
-    for name in ("not_past", "refused", "light", "recovery", "dates", "other", "http", "ended"):
+    for name in (
+        "not_past",
+        "refused",
+        "light",
+        "recovery",
+        "dates",
+        "other",
+        "http",
+        "ended",
+        "starting",
+        "looking",
+        "mending",
+    ):
         words[name] = frozenset(w for part in raw.get(name, {}).values() for w in part)
     bare = Language(
         code=code,
@@ -154,6 +168,7 @@ def language(code: str) -> Language:
         endings=raw.get("endings", {}),
         beginnings=raw.get("beginnings", {}),
         chain=_union(words, _CHAIN),
+        telling=_union(words, _TELLING) | {"no", "out"},
         stops=PUNCTUATION | words.get("boundaries", frozenset()),
         no_nouns=_union(words, (*_CHAIN, *_NO_NOUNS)),
         measures=words.get("everything", frozenset[str]()) | raw.get("counts", {}).keys(),
@@ -176,6 +191,10 @@ _CHAIN = (
 )
 
 
+_TELLING = ("keeps", "trouble_nouns", "bad_states", "fail_verbs")
+_WATCHED = ("refused", "contrast", "unable", "modal", *_TELLING)
+
+
 def _union(words: Mapping[str, frozenset[str]], parts: Iterable[str]) -> frozenset[str]:
     return frozenset[str]().union(*(words.get(part, frozenset[str]()) for part in parts))
 
@@ -193,7 +212,7 @@ def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) ->
         for _, kind in group:
             firsts.setdefault(kind, set()).add(first)
     done = {form for form, verb in bare.verbs.items() if verb.done}
-    watched = frozenset({*ordered, *done, *_union(bare.sets, ("refused", "contrast", "unable", "modal")), "not"})
+    watched = frozenset({*ordered, *done, *_union(bare.sets, _WATCHED), "not", "no"})
     kinds = {kind: frozenset(words) for kind, words in firsts.items()}
     return replace(bare, phrases=ordered, firsts=kinds, watched=watched)
 

@@ -10,6 +10,9 @@ from typing import cast
 MAX_TEXT = 20_000  # characters looked at in one text
 MAX_FOUND = 256  # identifiers or numbers kept of one payload
 MAX_DEPTH = 8
+MAX_NODES = 4_096  # values looked at in one payload, whatever it shares or repeats
+MAX_SEARCHED = 50 * MAX_TEXT  # characters looked at in one payload
+MAX_BITS = 256  # of a whole number: longer ones identify nothing, and Python may refuse to write them out
 
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
 # Runs of characters that may be one identifier: white space, quotes, brackets and East Asian script end it.
@@ -79,18 +82,24 @@ def normal_number(text: str) -> str:
 def mentions(*values: object) -> frozenset[str]:
     """Identifiers, numbers and sizes of lists in payloads of any shape, normalised; bounded in depth and count."""
     found: set[str] = set()
-    for leaf in _leaves(values, 0):
-        if len(found) >= MAX_FOUND:
+    searched = 0
+    for leaf in _leaves(values):
+        if len(found) >= MAX_FOUND or searched >= MAX_SEARCHED:
             break
         found.update(_of_leaf(leaf))
+        searched += min(len(leaf), MAX_TEXT) if isinstance(leaf, str) else 1
     return frozenset(found)
 
 
 def _of_leaf(leaf: object) -> Iterator[str]:
     if isinstance(leaf, bool) or leaf is None:
         return
-    if isinstance(leaf, int | float):
-        yield str(abs(leaf)) if isinstance(leaf, int) else normal_number(repr(leaf))
+    if isinstance(leaf, int):
+        if leaf.bit_length() <= MAX_BITS:
+            yield str(abs(leaf))
+        return
+    if isinstance(leaf, float):
+        yield normal_number(repr(leaf))
         return
     text = str(leaf)[:MAX_TEXT]
     if _ANYTHING.search(text):
@@ -101,20 +110,33 @@ def _of_leaf(leaf: object) -> Iterator[str]:
         yield normal(text)
 
 
-def _leaves(value: object, depth: int) -> Iterator[object]:
-    if depth > MAX_DEPTH:
-        return
+def _leaves(values: tuple[object, ...]) -> Iterator[object]:
+    """The texts and numbers of payloads and the sizes of their lists, in order. Shared parts count each time."""
+    for value in islice(_nodes(values), MAX_NODES):
+        if isinstance(value, str | int | float):
+            yield value
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield len(cast("list[object]", value))
+
+
+def _nodes(values: tuple[object, ...]) -> Iterator[object]:
+    ways = [iter(values)]
+    while ways:
+        for value in ways[-1]:
+            yield value
+            if len(ways) < MAX_DEPTH and (inside := _inside(value)):
+                ways.append(inside)
+                break
+        else:
+            ways.pop()
+
+
+def _inside(value: object) -> Iterator[object] | None:
     if isinstance(value, Mapping):
-        for one in islice(cast("Mapping[object, object]", value).values(), MAX_FOUND):
-            yield from _leaves(one, depth + 1)
-    elif isinstance(value, list | tuple | set | frozenset):
-        items = cast("list[object]", value)
-        if depth:
-            yield len(items)
-        for one in islice(items, MAX_FOUND):
-            yield from _leaves(one, depth + 1)
-    elif isinstance(value, str | int | float):
-        yield value
+        return islice(cast("Mapping[object, object]", value).values(), MAX_FOUND)
+    if isinstance(value, list | tuple | set | frozenset):
+        return islice(cast("list[object]", value), MAX_FOUND)
+    return None
 
 
 def _unique(values: Iterator[str]) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import Final
+
+_WORDS: Final = 120  # characters of a claim in a line for people
 
 
 class Outcome(StrEnum):
@@ -239,7 +242,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a run, with the verdicts on its claims and what was found."""
+    """The verdict on a run. `print` it for a line for people; `.verdict.accuses` says whether too much is claimed.
+
+    run: what was judged, with its calls. verdict: the worst of the claims' verdicts. rule: the id of the rule that
+        spoke it. confidence: how much the grade of the evidence is trusted, 0 to 1.
+    claims: the verdict on each claim, in order of the text. findings: accusations and failures nobody noticed, each
+        with its calls (indexes in run.calls) and evidence, what decided first.
+    recovered: the calls that failed and were mended.
+    """
 
     run: Run
     verdict: Verdict
@@ -248,3 +258,24 @@ class Judgement:
     claims: tuple[ClaimVerdict, ...] = ()
     findings: tuple[Finding, ...] = ()
     recovered: frozenset[int] = field(default_factory=frozenset[int])
+
+    def __str__(self) -> str:
+        """`contradicted: I created Ann. (OC101, call 0 create_user: failure http.status_4xx 400)`, or as short."""
+        if not self.findings:
+            return f"{self.verdict.value} ({self.rule})" if self.rule else self.verdict.value
+        first, *others = self.findings
+        more = f" and {len(others)} more" if others else ""
+        return f"{self.verdict.value}: {_in_words(first, self.run)}{more}"
+
+
+def _in_words(finding: Finding, run: Run) -> str:
+    said = finding.claim.claim.text if finding.claim else ""
+    shown = [f"call {call.index} {call.tool}: {call.observed.outcome.value}" for call in _calls_of(finding, run)[:1]]
+    facts = [f"{one.rule} {one.value}".rstrip() for one in finding.evidence[:1]]
+    why = " ".join((*shown, *facts)) or "no such call"
+    words = " ".join((said or finding.title).split())
+    return f"{words if len(words) <= _WORDS else words[: _WORDS - 1] + '…'} ({finding.rule}, {why})"
+
+
+def _calls_of(finding: Finding, run: Run) -> list[Call]:
+    return [call for call in run.calls if call.index in finding.calls]

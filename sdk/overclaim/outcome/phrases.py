@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from overclaim.outcome.denials import denied_state
+from overclaim.outcome.findings import finding
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
     SILENT,
@@ -26,13 +28,6 @@ from overclaim.outcome.scan import (
 )
 
 
-def failed_answer(state: Scan, at: int) -> None:
-    """As in "Returned 400", "a 503": an HTTP answer that says it failed."""
-    word = state.words[at]
-    if len(word) == 3 and word[0] in "45" and at and state.has("http", state.words[at - 1]):
-        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True, mode="incident"))
-
-
 def _conditional(state: Scan, at: int, end: int) -> int:
     """A condition reaches to the next comma where it opens a clause, else to the end of the clause."""
     if clause_start(state, at) == 0:
@@ -48,8 +43,33 @@ def _reason(state: Scan, at: int, end: int) -> int:
 
 
 def _attributed(state: Scan, at: int, end: int) -> int:
-    del at
-    return until(state, end, lambda i: state.words[i] in ";；" or state.words[i] in ("but", "however"))
+    """What others say is no claim; but what a machine says went wrong, or is missing, is a finding."""
+    stop = until(state, end, lambda i: state.words[i] in ";；" or state.words[i] in ("but", "however"))
+    if state.lang.clause_reach:
+        return stop
+    speaker = chain_before(state, at).subject
+    if state.has("self", speaker) and state.words[at] == "asked":
+        return 0
+    if state.has("machines", speaker) or state.has("sources", speaker):
+        _hear_failures(state, end, stop)
+    return stop
+
+
+def _hear_failures(state: Scan, start: int, stop: int) -> None:
+    known = len(state.events)
+    for i in range(start, stop):
+        kinds = [(end, kind) for end, kind in state.lang.phrases_at(state.words, i) if kind in _FAILING]
+        if not (kinds and PHRASES[kinds[0][1]](state, i, kinds[0][0])):
+            heard = finding(state, i)
+            if not heard and state.words[i] == "not" and denied_state(state, i):
+                state.add(Event(i, clause_start(state, i), Outcome.FAILURE))
+    told = [one for one in state.events[known:] if one.outcome is Outcome.FAILURE]
+    for one in told:
+        one.soft, one.mode = False, "finding"
+    state.events[known:] = told
+
+
+_FAILING = ("failure", "soft_failure", "incident", "finding")
 
 
 def _courtesy(state: Scan, at: int, end: int) -> int:
@@ -80,6 +100,55 @@ def _failure(state: Scan, at: int, end: int) -> int:
     return max(end, until(state, end, state.stop)) if verb else end
 
 
+def _finding(state: Scan, at: int, end: int) -> int:
+    """As in "already exists", "ist vergeben": how things stand, and badly."""
+    if not state.lang.clause_reach:
+        chain = chain_before(state, at)
+        if hypothetical(state, chain) or ahead(state, at):
+            return 0
+        if state.has("relative", chain.subject) or state.has("describing", chain.subject):
+            return 0
+    state.add(Event(at, clause_start(state, at), Outcome.FAILURE, mode="finding", end=end))
+    return end
+
+
+def _no_longer(state: Scan, at: int, end: int) -> int:
+    """As in "no longer free", which is bad; "the bug no longer occurs" is good."""
+    before = chain_before(state, at)
+    subject = state.words[clause_start(state, at) : before.first]
+    trouble = any(state.has("trouble_nouns", word) for word in subject)
+    verb = state.words[end] if end < len(state.words) else ""
+    if hypothetical(state, before) or state.has("relative", before.subject):
+        return end
+    if trouble or state.has("fail_verbs", verb):
+        state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state"))
+        return end + 1
+    if state.has("rule_states", verb):
+        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
+    elif state.has("good_states", verb):
+        return _finding(state, at, end)
+    return end
+
+
+def _over(state: Scan, at: int, end: int) -> int:
+    """As in "tritt nicht mehr auf": the trouble is over, for all that it says "not"."""
+    state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state"))
+    return until(state, end, state.stop)
+
+
+def _located(state: Scan, at: int, end: int) -> int:
+    """As in "the booking is in the system", "Ann is in the group now": it has arrived where it belongs."""
+    if not any(state.has("containers", word) or word == "now" for word in state.words[end : end + 5]):
+        return 0
+    before = chain_before(state, at)
+    if state.has("nobody", before.subject) or not before.subject or ahead(state, at):
+        return 0
+    subject = state.words[clause_start(state, at) : before.first]
+    if any(state.has("trouble_nouns", word) or state.has("nobody", word) for word in subject):
+        return 0
+    return _stative(state, at, end, needs_be=False, mode="state")
+
+
 def _incident(state: Scan, at: int, end: int) -> int:
     """As in "There was an error": something went wrong, which a later success may have mended."""
     if hypothetical(state, chain_before(state, at)):
@@ -108,8 +177,16 @@ def _in_name(state: Scan, at: int, end: int) -> bool:
 def _soft_failure(state: Scan, at: int, end: int) -> int:
     if not state.lang.clause_reach and hypothetical(state, chain_before(state, at)):
         return 0
+    if state.has("nobody", state.words[end - 1]) and any(
+        _is_trouble(state, word) for word in state.words[end : end + 4]
+    ):
+        return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
     return end
+
+
+def _is_trouble(state: Scan, word: str) -> bool:
+    return state.has("trouble", word) or state.has("trouble_nouns", word)
 
 
 def _uncertain(state: Scan, at: int, end: int) -> int:
@@ -131,6 +208,8 @@ def _doubt(state: Scan, at: int, end: int) -> int:
 
 def _pending(state: Scan, at: int, end: int) -> int:
     before = chain_before(state, at)
+    if state.has("self", before.subject) and state.words[at] in state.lang.verbs:
+        return 0
     if not state.lang.clause_reach and (hypothetical(state, before) or denied(state, before)):
         return 0
     state.add(Event(at, clause_start(state, at), Outcome.PARTIAL))
@@ -237,6 +316,10 @@ PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
     "failure": _failure,
     "soft_failure": _soft_failure,
     "incident": _incident,
+    "finding": _finding,
+    "no_longer": _no_longer,
+    "located": _located,
+    "over": _over,
     "handoff": _handoff,
     "uncertain": _uncertain,
     "doubt": _doubt,

@@ -21,6 +21,12 @@ def quantity(words: list[str], lang: Language) -> Quantity | None:
     return Quantity(count, None, everything) if everything or count is not None else None
 
 
+def falls_short(words: list[str], lang: Language) -> bool:
+    """Whether the words count less than the whole: "7 of 9"."""
+    counted = quantity(words, lang)
+    return counted is not None and None not in (counted.count, counted.total) and counted.count != counted.total
+
+
 def _is_year(word: str) -> bool:
     return len(word) == 4 and word.startswith(("19", "20"))
 

@@ -8,6 +8,8 @@ from overclaim.outcome.model import Grade, Outcome
 from overclaim.outcome.result_rules import tail_rules, text_rules
 
 _SUSPECT_KINDS = frozenset({"swallowed_exception", "log_record"})
+_VOID_KINDS = frozenset({"empty_result", "row_count"})
+_VOID = (Outcome.SUCCESS, Outcome.EMPTY)
 # Rules that are not here depend on the tool: a void result, 0 rows, a declared fact under a name of the user's own.
 _OUTCOMES = {
     Outcome.SUCCESS: (
@@ -28,7 +30,7 @@ _OUTCOMES = {
         "record.status_word_pending",
     ),
     Outcome.EMPTY: (
-        "exit.one_silent", "empty.output", "flag.found_false", "status_word.empty", "record.status_word_empty",
+        "exit.one_silent", "empty.output", "empty.frames_only", "flag.found_false", "status_word.empty", "record.status_word_empty",
     ),
     Outcome.UNKNOWN: ("http.status_1xx", "http.status_other", "exception.control", "text.redacted"),
 }  # fmt: skip
@@ -39,7 +41,18 @@ def outcome_of_rule(rule: str) -> Outcome | None:
     return _table().get(rule)
 
 
-def grade_of_kind(kind: str, rule: str) -> Grade | None:
+def outcome_of_fact(kind: str, rule: str, observed: Outcome) -> Outcome:
+    """The outcome of a fact about a call that was observed to have come to `observed`.
+
+    Where the rule does not say it, the call does: nothing found is fine or it is empty, but no failure.
+    """
+    said = None if kind == "declared" else outcome_of_rule(rule)
+    if said is not None:
+        return said
+    return observed if observed in _VOID or kind not in _VOID_KINDS else Outcome.EMPTY
+
+
+def grade_of_fact(kind: str, rule: str) -> Grade | None:
     """Suspect for facts that never decide: a swallowed exception, a log line, a word in a record that was read."""
     return Grade.SUSPECT if kind in _SUSPECT_KINDS or rule.startswith("record.") else None
 

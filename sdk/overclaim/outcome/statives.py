@@ -23,7 +23,7 @@ def stands(state: Scan, at: int, chain: Chain) -> str:
     told = state.has("told_state", state.words[at])
     if _result(state, chain):
         return "result" if told else ""
-    return "state" if told or _habit(state, at, chain) or _listed(state, chain) else ""
+    return "state" if told or habit(state, at, chain) or _listed(state, chain) else ""
 
 
 def simple_present(state: Scan, chain: Chain) -> bool:
@@ -70,8 +70,8 @@ def _result(state: Scan, chain: Chain) -> bool:
     return not state.lang.sets["result"].isdisjoint(chain.words)
 
 
-def _habit(state: Scan, at: int, chain: Chain) -> bool:
-    """As in "billed monthly", "sent when you log in", "usually shipped": it comes again, or waits for something."""
+def habit(state: Scan, at: int, chain: Chain) -> bool:
+    """Whether it comes again or waits for something, as in "billed monthly", "sent when you log in"."""
     after = state.words[at + 1 : at + 9]
     if not state.lang.sets["habit"].isdisjoint((*after, *chain.words)):
         return True

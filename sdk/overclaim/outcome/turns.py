@@ -9,6 +9,7 @@ from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
 from overclaim.outcome.grammar import scan
 from overclaim.outcome.language import Language, detect, language
 from overclaim.outcome.model import Claim, Outcome
+from overclaim.outcome.quantities import falls_short
 from overclaim.outcome.scaffold import Speech
 from overclaim.outcome.scan import PUNCTUATION, Scan, is_modal
 
@@ -18,6 +19,8 @@ _NAMED = 2  # words of a value that need neither number nor name
 _SHORT = 8  # words of an answer that is only a value
 _FULL_STOPS = ("?", "!", "？", "。", "！", "।")  # no value ends in one of these
 _TALK = ("courtesy", "confirm", "announce")
+_DENIED = ("negation", "nobody", "trouble_nouns")
+_BAD = (*_DENIED, "bad_states", "fail_verbs")
 _SENTENCE_KINDS = ("greeting", *_TALK, "conditional")
 
 
@@ -77,7 +80,7 @@ def _unread(said: Speech, number: int) -> Turn:
 def _is_value(lines: list[_Line], lang: Language) -> bool:
     """Whether a text is only a value ("146", "Paris"): short, without a verb, a question or a courtesy."""
     words = [word for line in lines for word in line.words if word not in PUNCTUATION]
-    if not 0 < len(words) <= _SHORT or any(line.sentence.mark for line in lines):
+    if _reports_badly(words, lang, _BAD) or not 0 < len(words) <= _SHORT or any(line.sentence.mark for line in lines):
         return False
     if any(line.sentence.text.rstrip().endswith(_FULL_STOPS) for line in lines):
         return False
@@ -159,6 +162,7 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
         if not state.events and line.words:
             quiet.append((state, line.starts))
         turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
+    turn.said = settled(turn.said)
     if not any(line.sentence.mark == "done" for line in lines):
         turn.said = [one for one in turn.said if not one.open]
     if not any(one.claim.outcome is Outcome.SUCCESS and not one.soft for one in turn.said):
@@ -166,16 +170,33 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
         turn.statement = next(stated, "")
 
 
+def settled(said: list[Said]) -> list[Said]:
+    """The claims of one text without the looks that found something bad, and without what was set right after."""
+    kept = [
+        one
+        for at, one in enumerate(said)
+        if not (one.look and any(later.claim.outcome is Outcome.FAILURE for later in said[at + 1 :]))
+    ]
+    return [one for at, one in enumerate(kept) if not (one.finding and any(later.mends for later in kept[at + 1 :]))]
+
+
 def _states(state: Scan, starts: list[int]) -> bool:
     """Whether a sentence without events states how something is: an answer, if the text says nothing else."""
     words, lang = state.words, state.lang
-    if state.sentence.question or state.describes or state.hedged or _imperative(state):
+    if state.sentence.question or falls_short(words, lang) or state.describes or state.hedged or _imperative(state):
         return False
     if not state.stated and (state.sentence.opens_list or not _gives_value(state, starts)):
+        return False
+    if _reports_badly(words, lang, _DENIED):
         return False
     if any(word in lang.chain and _looks_ahead(state, at) for at, word in enumerate(words)):
         return False
     return not _has(words, lang, *_TALK) and not _waits(words, lang)
+
+
+def _reports_badly(words: list[str], lang: Language, parts: tuple[str, ...]) -> bool:
+    """Whether a sentence denies something or names trouble, in whatever construction: it is no answer."""
+    return any(word in lang.sets[part] for part in parts if part in lang.sets for word in words)
 
 
 def _looks_ahead(state: Scan, at: int) -> bool:
@@ -190,6 +211,8 @@ def _gives_value(state: Scan, starts: list[int]) -> bool:
     if any(word[0].isdigit() or is_name(word) for word in words):
         return be >= 0 or any(word in PUNCTUATION for word in words)
     named = (state.sentence.text[start : start + 1].isupper() for start in starts[be + 1 :])
+    if words[:2] == ["you", "have"]:
+        return any(state.sentence.text[start : start + 1].isupper() for start in starts[2:])
     return be > 1 and state.has("told_of", words[0]) and any(named)
 
 

@@ -1,0 +1,21 @@
+-- The tool calls of one run in their order: what each told the agent, what was observed, and every fact that says so.
+-- Parameters: trace and run (the TraceId and RunSpanId that report/show_runs gives).
+SELECT
+    Position,
+    Tool,
+    Claimed,
+    Observed,
+    Grade,
+    EvidenceRule,
+    EvidenceValue,
+    EvidenceOutcome,
+    EvidenceSpanId,
+    Operation,
+    Targets,
+    Effect,
+    SpanStatus,
+    SpanId,
+    Started
+FROM overclaim_calls FINAL
+WHERE TraceId = {trace:String} AND RunSpanId = {run:String}
+ORDER BY Position, SpanId

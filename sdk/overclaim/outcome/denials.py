@@ -1,0 +1,58 @@
+"""Good things denied: "is not free", "rows 4 and 9 do not agree", and what there is none of."""
+
+from __future__ import annotations
+
+from overclaim.outcome.finding_marks import holds_when, subject_of
+from overclaim.outcome.scan import Scan, chain_before, hypothetical, is_adverb
+
+_LACK = 4  # words of "No answer so far"
+
+
+def denied_state(state: Scan, at: int) -> bool:
+    """As in "is not free", "the second was not", "did not react": the "not" at an index denies something good."""
+    before = state.words[at - 1] if at else ""
+    chain = chain_before(state, at - 1 if state.has("link", before) else at)
+    if any(state.has(part, chain.subject) for part in ("self", "relative", "describing")):
+        return False
+    if hypothetical(state, chain) or any(state.has("trouble_nouns", word) for word in subject_of(state, chain)):
+        return False
+    after = next((i for i in range(at + 1, len(state.words)) if not _passing(state, i)), len(state.words))
+    if before == "did":
+        verb = state.lang.verbs.get(state.words[after]) if after < len(state.words) else None
+        return state.stop(after) or verb is None or not state.has("you", chain.subject)
+    if not (state.has("be", before) or before in ("do", "does")):
+        return False
+    return state.stop(after) or state.has("good_states", state.words[after])
+
+
+def denied_habit(state: Scan, at: int) -> bool:
+    """As in "rows 4 and 9 do not agree": weaker, since it may say only how things are in general."""
+    if state.words[at - 1 : at] not in (["do"], ["does"]) or state.words[at + 1 : at + 2] in ([], ["have"], ["need"]):
+        return False
+    chain = chain_before(state, at - 1)
+    if any(state.has(part, chain.subject) for part in ("self", "you", "relative", "describing")):
+        return False
+    return state.words[at + 1] not in state.lang.verbs and not holds_when(state, at)
+
+
+def _passing(state: Scan, at: int) -> bool:
+    return is_adverb(state.words[at]) or state.has("adverbs", state.words[at])
+
+
+def plain_no(state: Scan, at: int) -> bool:
+    """As in "weather yes, charge no"."""
+    return at > 0 and state.stop(at + 1) and not state.stop(at - 1) and state.words[at - 1].isalpha()
+
+
+def is_lack(state: Scan) -> bool:
+    """As in "No reaction.": a sentence of nothing but what there is none of."""
+    words = state.words
+    if words[0] != "no" or not 1 < len(words) <= _LACK:
+        return False
+    return not any(
+        word in state.lang.stops
+        or word in state.lang.chain
+        or state.has("trouble", word)
+        or state.has("trouble_nouns", word)
+        for word in words[1:]
+    )

@@ -1,0 +1,112 @@
+"""How the events of a sentence weigh: a look yields to what it found, a mended finding to the mend."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from overclaim.outcome.language import Language
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.scan import Event, Scan
+
+_LOOKS = frozenset({"read", "search", "compute", "verify", "test"})
+_NO_WAY_ROUND = frozenset({"", "send", "delegate", "cancel", "disable", "delete", *_LOOKS})
+
+
+def weighed(state: Scan, events: list[Event]) -> list[Event]:
+    """The events that count: looks give way to a failure told after them, soft ones to deeds, mended to the mend."""
+    if not any(is_look(state, event) for event in events):
+        events = [event for event in events if event.mode != "habit"]
+    kept = [event for at, event in enumerate(events) if not _came_to_nothing(state, event, events[at + 1 :])]
+    kept = [event for at, event in enumerate(kept) if not _got_round(state, event, kept[at + 1 :])]
+    kept = [event for at, event in enumerate(kept) if not (at and _passed_on(state, event, kept[at - 1]))]
+    if all(event.soft for event in kept):
+        return kept
+    for at, event in enumerate(kept):
+        event.soft = event.soft and not _set_against(state, event, kept[:at])
+    return [event for event in kept if not event.soft]
+
+
+def _came_to_nothing(state: Scan, event: Event, later: list[Event]) -> bool:
+    """As in "I ran the tests; three fail", "I started the job, but it broke"."""
+    failures = [one for one in later if one.outcome is Outcome.FAILURE]
+    if not failures or event.outcome is not Outcome.SUCCESS:
+        return False
+    started = event.verb in state.lang.sets["starting"] and failures[0].mode == "finding"
+    return started or is_look(state, event)
+
+
+def is_look(state: Scan, event: Event) -> bool:
+    """Whether a success only says that something was looked at or run ("I ran the tests", "I sent the request")."""
+    if event.outcome is not Outcome.SUCCESS or event.mode in ("state", "able"):
+        return False
+    if event.action in _LOOKS or event.verb in state.lang.sets["looking"]:
+        return True
+    if state.lang.clause_reach and event.action == "run":
+        return True
+    return event.action in ("send", "order") and _asks(state, event)
+
+
+def _asks(state: Scan, event: Event) -> bool:
+    """Whether what was sent is a request, a command, a query."""
+    near = state.words[max(0, event.at - 8) : event.at + 8]
+    if state.lang.unspaced:
+        return any(word in "".join(near) for word in state.lang.sets.get("requests", ()))
+    return any(state.has("requests", word) for word in near)
+
+
+def starts(event: Event, words: Collection[str], lang: Language) -> bool:
+    """Whether a deed is only the start of something that goes on by itself: "submitted", "kicked off", "queued"."""
+    if event.verb not in lang.sets["starting"]:
+        return False
+    if event.verb in lang.sets.get("launches", ()):
+        return any(word in lang.sets["jobs"] for word in words)
+    return event.verb not in lang.sets.get("accepts", ()) or event.mode in ("passive", "received")
+
+
+def mends(state: Scan, event: Event, words: Collection[str]) -> bool:
+    """Whether a deed sets right what was found: "and fixed them", "the error has been corrected"."""
+    if event.outcome is not Outcome.SUCCESS:
+        return False
+    if event.action and any(state.has("instead", word) for word in words):
+        return True
+    if event.verb not in state.lang.sets["mending"]:
+        return False
+    return any(state.has("taken_up", word) or state.has("trouble_nouns", word) for word in words)
+
+
+def _passed_on(state: Scan, event: Event, before: Event) -> bool:
+    """As in "I told Ann that the room is taken": what was passed on to somebody."""
+    if event.mode != "finding" or before.action != "send" or before.outcome is not Outcome.SUCCESS:
+        return False
+    between = state.words[before.at + 1 : event.at]
+    return before.start == event.start and any(state.has("relative", word) for word in between)
+
+
+def _got_round(state: Scan, event: Event, later: list[Event]) -> bool:
+    """As in "the name was taken, so I created bo2" and "found two errors and fixed them"."""
+    if event.mode != "finding":
+        return False
+    for one in later:
+        if one.outcome is not Outcome.SUCCESS:
+            continue
+        between = state.words[event.at + 1 : one.at + 8]
+        if mends(state, one, between):
+            return True
+        so = _is_reason(state, event) or any(
+            state.has("therefore", word) for word in state.words[event.at + 1 : one.at]
+        )
+        instead = any(state.has("instead", word) for word in between)
+        if one.mode != "state" and one.action and (instead or (so and one.action not in _NO_WAY_ROUND)):
+            return True
+    return False
+
+
+def _is_reason(state: Scan, event: Event) -> bool:
+    return any(state.has("since", word) for word in state.words[max(0, event.start - 1) : event.start + 1])
+
+
+def _set_against(state: Scan, event: Event, earlier: list[Event]) -> bool:
+    """As in "A is booked, B was not available": how things stand, told beside a deed; "unfortunately" is no more."""
+    if event.outcome is not Outcome.FAILURE or state.has("regrets", state.words[event.at]) or state.lang.clause_reach:
+        return False
+    return any(one.outcome is Outcome.SUCCESS and one.start < event.start for one in earlier)

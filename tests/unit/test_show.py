@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from generated_runs import make_run
+from stores import put_labelled
+
+from overclaim._errors import InputError
+from overclaim.cli import main
+from overclaim_detectors import judging, show
+from overclaim_detectors.store import Store
+
+
+@pytest.fixture
+def judged(store: Store) -> Store:
+    """A store with many judged runs."""
+    batch = put_labelled(store, [make_run(seed) for seed in range(40)])
+    judging.judge(store, batch, 1)
+    return store
+
+
+def a_trace(store: Store, label: str) -> str:
+    """The trace of a run with this verdict."""
+    sql = "SELECT TraceId FROM overclaim_run_verdicts WHERE Label = {label:String} LIMIT 1"
+    return store.query(sql, {"label": label}).rows[0][0]
+
+
+def test_a_run_is_shown_whole(judged: Store) -> None:
+    """Each run has its verdict, its claims and its calls in their order, with every fact."""
+    for seed in range(40):
+        run, _ = make_run(seed)
+        (shown,) = show.find(judged, run.trace_id)
+        text = "\n".join(show.lines(shown))
+        assert shown.run["Verdict"].upper() in text.splitlines()[0]
+        assert [call["Tool"] for call in shown.calls] == [call.tool for call in run.calls]
+        assert [claim["Claimed"] for claim in shown.claims] == [one.claim.outcome.value for one in run.claims]
+        for call in run.calls:
+            assert call.span_id in text
+        assert text.count("result.flag") == sum(len(call.observed.evidence) for call in run.calls)
+
+
+def test_a_run_is_found_by_each_of_its_ids(judged: Store) -> None:
+    """The trace, also in capitals, the span of the run, and the id that the user gave."""
+    run, _ = make_run(3)
+    judged.command("INSERT INTO overclaim_runs SELECT * REPLACE ('Order 7' AS RunId, 9 AS Version) FROM overclaim_runs")
+    for given in (run.trace_id, f" {run.trace_id.upper()} ", run.span_id):
+        assert [one.run["TraceId"] for one in show.find(judged, given)] == [run.trace_id]
+    assert run.trace_id in [one.run["TraceId"] for one in show.find(judged, "Order 7")]
+
+
+def test_an_accusation_points_at_its_calls(judged: Store) -> None:
+    """A contradicted claim names the places of its calls; an unsupported one says that there is no call."""
+    for label, words in (("contradicted", "about call"), ("unsupported", "about no call")):
+        (shown,) = show.find(judged, a_trace(judged, label))
+        text = "\n".join(show.lines(shown))
+        assert text.startswith(f"x {label.upper()}")
+        assert words in text
+
+
+def test_words_are_shown_where_there_are_some_and_do_nothing_to_a_terminal(judged: Store) -> None:
+    """What an agent said stands beside its claim, with control characters written out."""
+    sql = "INSERT INTO overclaim_claims SELECT * REPLACE ('\x1b[2JI did it' AS Text, 9 AS Version)"
+    judged.command(f"{sql} FROM overclaim_claims FINAL")
+    (shown,) = show.find(judged, a_trace(judged, "contradicted"))
+    assert '"\\u001b[2JI did it"' in "\n".join(show.lines(shown))
+
+
+@pytest.mark.parametrize("given", ["nope", "", "0" * 32, "\x1b[31m"])
+def test_an_id_that_nobody_has_is_named(judged: Store, given: str) -> None:
+    """An unknown id is an error that says so, in characters that can be seen."""
+    with pytest.raises(InputError, match="no run in this store has the trace, span or run id") as caught:
+        show.find(judged, given)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_trace_without_a_labelled_run_is_told_from_an_unknown_one(store: Store) -> None:
+    """Spans that came in, but hold no run, are counted rather than denied."""
+    trace = "ab" * 16
+    row = {"Timestamp": 1_767_268_800_000_000_000, "TraceId": trace, "SpanId": "cd" * 8}
+    store.insert("otel_traces", tuple(row), [tuple(row.values())])
+    with pytest.raises(InputError, match=f"1 spans of trace {trace} came in"):
+        show.find(store, trace)
+
+
+def test_the_questions_it_prints_are_answered(
+    judged: Store, store_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`overclaim show` ends well as text and JSON, and each statement that it prints runs."""
+    run, _ = make_run(3)
+    assert main(["show", run.trace_id, "--format", "json", "--store", str(store_path)]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["TraceId"] == run.trace_id
+    assert main(["show", run.trace_id, "--store", str(store_path)]) == 0
+    printed = capsys.readouterr().out
+    questions = show.questions(show.find(judged, run.trace_id))
+    assert len(questions) == 4
+    for question in questions:
+        assert f'overclaim query --store {store_path} "{question}"' in printed
+        judged.read(question)
+    assert main(["show", "nope", "--store", str(store_path)]) == 2
