@@ -108,6 +108,7 @@ class Server:
         running.callback(sock.close)
         store = self._store = open_store(config.store)
         running.callback(store.close)
+        running.callback(store.interrupt)  # again, for what came in while the server stopped
         migrate(store)
         detector = _Detector(store, config.detect_interval)
         running.callback(detector.join)
@@ -119,6 +120,7 @@ class Server:
         store.announce(addresses.http)
         if config.detect:
             detector.start()
+        running.callback(store.interrupt)
         running.callback(detector.tell_to_stop)
         return addresses
 

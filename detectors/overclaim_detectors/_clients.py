@@ -33,6 +33,7 @@ JSON_SETTINGS: Mapping[str, int] = {
 _TOO_MUCH = frozenset({241, 396})  # of memory, of result
 _NARROWER = "narrow the query, aggregate, or add a LIMIT"
 
+_REPEATED = re.compile(r"(\s*\([A-Z_]+\))\1+")
 _Answer = TypeVar("_Answer")
 _NOISE = re.compile(r"^(?:Code: \d+\. DB::Exception: )+|\s*\(version [^)]*\)\.?")
 
@@ -145,6 +146,9 @@ class ClientStore:
     def announce(self, url: str) -> None:
         """Nothing to do: a server has its own address."""
 
+    def interrupt(self) -> None:
+        """Nothing to do: a server ends them when their connections close."""
+
     def close(self) -> None:
         """Close all clients."""
         self._clients.close()
@@ -227,4 +231,4 @@ def engine_errors() -> Generator[None]:
 
 def plain_error(text: str) -> str:
     """An engine's message without the noise around it."""
-    return _NOISE.sub("", text).strip()
+    return _REPEATED.sub(r"\1", _NOISE.sub("", text)).strip()

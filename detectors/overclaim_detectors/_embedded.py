@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,12 @@ class EmbeddedStore(ClientStore):
         self._owner = _acquire(path)
         self._pid = os.getpid()
         self._open = True
-        self._streams = Clients(lambda: JsonReader(path, _FOR_PEOPLE))
+        self._streams = Clients(lambda: JsonReader(self._handle(), _FOR_PEOPLE))
         super().__init__(f"chdb://{path}", Clients(self._client), Clients(self._reader), read_only=read_only)
         try:
             self._first_client()
-            self._classifier: Any = _chdb.connect(str(path))  # pyright: ignore
-            self._classify_FOR_PEOPLE = {**LIMITS, **JSON_SETTINGS}
-_lock = threading.Lock()
+            self._classifier: Any = self._handle()
+            self._classify_lock = threading.Lock()
             self._reading = Reading(self.query)
         except BaseException:
             self.close()
@@ -69,6 +69,11 @@ _lock = threading.Lock()
         """Tell other processes where this one answers."""
         self._owner.announce(url)
 
+    def interrupt(self) -> None:
+        """End what people's SQL still does: it may be given a minute, and stopping must not wait for it."""
+        with suppress(QueryError, StoreError):
+            self.command("KILL QUERY WHERE Settings['readonly'] = '1' ASYNC")
+
     def close(self) -> None:
         """Close the engine's handles and give the directory up."""
         if not self._open:
@@ -88,9 +93,16 @@ _lock = threading.Lock()
                 f"cannot open the store {self._path}: {error}; does another program use it, is the disk full?"
             ) from error
 
-    def _client(self) -> Any:
+    def _handle(self) -> Any:
+        self._refuse_forked()
+        return _chdb.connect(str(self._path))  # pyright: ignore
+
+    def _refuse_forked(self) -> None:
         if os.getpid() != self._pid:
             raise StoreError("the embedded store cannot be used in a forked process: open it in the child instead")
+
+    def _client(self) -> Any:
+        self._refuse_forked()
         return connect(interface="chdb", path=str(self._path), tz_mode="aware")
 
     def _reader(self) -> Any:

@@ -6,25 +6,25 @@ The client library streams only what it turns into Python values, which takes ma
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
-
-from chdb import _chdb  # pyright: ignore[reportMissingTypeStubs]
 
 from overclaim_detectors._clients import JSON_LINES, plain_error, too_large
 from overclaim_detectors.store import QueryError
 
 _CODE = re.compile(r"Code: (\d+)\.")
+_PATIENCE = 0.5
 _NOT_STREAMED = "Streaming query is not supported"
 
 
 class JsonReader:
-    """A read-only handle of one thread on the engine. After an error it must be closed: it may hold half a result."""
+    """Makes a handle on the engine read-only, for one thread. After an error close it: it may hold half a result."""
 
-    def __init__(self, path: Path, settings: Mapping[str, int]) -> None:
-        self._engine: Any = _chdb.connect(str(path))  # pyright: ignore
+    def __init__(self, engine: Any, settings: Mapping[str, int]) -> None:
+        self._engine = engine
+        self._busy = threading.Lock()
         for name, value in {**settings, "readonly": 1}.items():
             self._engine.query(f"SET {name} = {value}", "Null")
 
@@ -35,8 +35,9 @@ class JsonReader:
             QueryError: the engine's, or for more than `limit` bytes.
         """
         try:
-            stream = self._engine.send_query(sql, JSON_LINES, params=dict(params))
-            return b"".join(self._bounded(stream, limit))
+            with self._busy:
+                stream = self._engine.send_query(sql, JSON_LINES, params=dict(params))
+                return b"".join(self._bounded(stream, limit))
         except RuntimeError as error:
             if _NOT_STREAMED in str(error):
                 return None
@@ -60,6 +61,8 @@ class JsonReader:
             yield piece
 
     def close(self) -> None:
-        """Close the handle."""
-        with suppress(RuntimeError):
-            self._engine.close()
+        """Close the handle; one that is still at work stays open, since nobody may pull it away from under that."""
+        if self._busy.acquire(timeout=_PATIENCE):
+            with suppress(RuntimeError):
+                self._engine.close()
+            self._busy.release()

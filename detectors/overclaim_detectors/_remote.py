@@ -70,6 +70,9 @@ class RemoteStore:
     def announce(self, url: str) -> None:
         """Nothing to do: the server announces itself."""
 
+    def interrupt(self) -> None:
+        """Nothing to do: they run in the server."""
+
     def close(self) -> None:
         """Nothing to do: each request has its own connection."""
 

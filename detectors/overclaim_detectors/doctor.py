@@ -25,7 +25,7 @@ def checks(args: argparse.Namespace) -> Iterator[Check]:
     if not find_spec("clickhouse_connect") or (url.startswith("chdb") and not find_spec("chdb")):
         return
     if url.startswith("chdb") and not store_path(url).is_dir():
-        yield Check("note", "store", f"none at {store_path(url)} yet", "overclaim serve makes one, overclaim demo too")
+        yield Check("note", "store", f"none at {store_path(url)} yet", "overclaim serve makes one")
         return
     try:
         store = open_store(url, read_only=True)

@@ -137,8 +137,8 @@ def why_empty(store: Store, kind: str) -> str:
     totals = with_tables(lambda: store.query(sql.load("report/totals"))).dicts()[0]
     if not totals["HasSpans"]:
         return (
-            "The store has no spans yet. Fill it: `overclaim demo`, or `overclaim serve` in one terminal and in your"
-            " agent `import overclaim; overclaim.instrument()`."
+            "The store has no spans yet. Fill it: `overclaim serve` in one terminal, and in your agent"
+            " `import overclaim; overclaim.instrument()`. To see it at work first: `overclaim demo`."
         )
     if not totals["Runs"]:
         return (

@@ -93,6 +93,10 @@ class Store(Protocol):
         """Tell other processes where this one answers (embedded store only)."""
         ...
 
+    def interrupt(self) -> None:
+        """End the statements of others, read() and answer(), that are still at work in this process."""
+        ...
+
     def close(self) -> None:
         """Let go of the store; twice is fine."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from opentelemetry.context import Context, get_current
@@ -20,6 +21,7 @@ from overclaim._scrub import scrub
 from overclaim.outcome.model import BoundClaim, Call, Claim, Outcome, Quantity, Reading
 
 CLAIM_TEXT = "overclaim.claim.text.content"
+MAX_NAMED = 64  # targets or calls that one claim may name
 About = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
 
@@ -124,7 +126,7 @@ def explicit(
     about: About | None,
 ) -> tuple[BoundClaim, ...]:
     """The claims that a program states, bound to the calls they are about."""
-    claims = _stated(text, outcome, action, tuple(targets))
+    claims = _stated(text, outcome, action, tuple(islice(targets, MAX_NAMED)))
     calls = run.readable_calls() if run is not None else ()
     if about is not None:
         chosen = _chosen(about, calls)
@@ -148,6 +150,6 @@ def _stated(
 
 def _chosen(about: About, calls: Sequence[Call]) -> tuple[int, ...]:
     """Calls named by tool (its name or function), by call id or by span id; the same tool may have several."""
-    wanted = (about,) if isinstance(about, str) or callable(about) else tuple(about)
+    wanted = (about,) if isinstance(about, str) or callable(about) else tuple(islice(about, MAX_NAMED))
     labels = {one if isinstance(one, str) else getattr(one, "__name__", "") for one in wanted}
     return tuple(call.index for call in calls if {call.tool, call.id, call.span_id} & labels)

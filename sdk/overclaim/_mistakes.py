@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from overclaim._fail_open import fail_open
 from overclaim._scrub import small
 from overclaim.outcome.model import Outcome
 
@@ -20,6 +21,7 @@ _log = logging.getLogger("overclaim")
 _said: set[tuple[str, int, str]] = set()
 
 
+@fail_open
 def warn(what: str, value: object, cure: str, place: tuple[str, int] | None = None) -> None:
     """Warn once per place that `what` (such as "overclaim.observe") was given a value that it cannot use.
 

@@ -60,7 +60,7 @@ class AgentRun:
 
     def answer(self, text: str) -> None:
         """Say what the agent tells its user. Its claims are compared with the calls when the run ends."""
-        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance] # isinstance would ask the object for its __class__
             _mistakes.warn("run.answer", text, "give the text that the agent's user sees")
         elif self._scope is not None:
             self._scope.state.say(text)

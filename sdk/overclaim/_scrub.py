@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import cast
+
+from overclaim.outcome.payload import stored_items
 
 MAX_TEXT = 2048
 MAX_SMALL = 64
@@ -77,15 +82,16 @@ def _plain(value: object, depth: int) -> object:
     if isinstance(value, dict):
         return _plain_mapping(value, depth)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item, depth - 1) for item in list(value)[:_ITEMS]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        first = islice(cast("Iterable[object]", value), _ITEMS)
+        return [_plain(item, depth - 1) for item in first]
     return _plain_object(value, depth)
 
 
 def _plain_mapping(value: dict[object, object], depth: int) -> dict[str, object]:
     plain: dict[str, object] = {}
-    for key in list(value)[:_ITEMS]:
+    for key, item in stored_items(value, _ITEMS):
         name = scrub(key) if isinstance(key, str) else small(key)
-        plain[name] = _MASK if _SECRET_NAME.search(name) else _plain(value[key], depth - 1)
+        plain[name] = _MASK if _SECRET_NAME.search(name) else _plain(item, depth - 1)
     return plain
 
 

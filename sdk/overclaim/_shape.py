@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import cast
+
 from overclaim._hashing import keyed_hash
+from overclaim.outcome.payload import stored_items
 
 _DEPTH = 3
 _KEYS = 24
@@ -19,20 +23,24 @@ def shape_hash(value: object) -> str:
 
 def describe(value: object, depth: int = _DEPTH) -> str:
     """The structure as text: `{amount:i,tags:[s]}`. Bounded in depth and width; sequences show their first item."""
-    letter = _LETTERS.get(type(value))
+    kind = type(value)  # never isinstance: that asks the value for its __class__, which may be its own code
+    letter = _LETTERS.get(kind)
     if letter is not None:
         return letter
-    if isinstance(value, dict):
-        return _describe_mapping(value, depth)  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, list | tuple):
-        return "[" + (describe(value[0], depth - 1) if value and depth else "") + "]"  # pyright: ignore[reportUnknownArgumentType]
-    return type(value).__name__
+    if issubclass(kind, dict):
+        return _describe_mapping(cast("dict[object, object]", value), depth)
+    if issubclass(kind, list | tuple):
+        return "[" + _describe_first(cast("list[object]", value), depth) + "]"
+    return kind.__name__
+
+
+def _describe_first(value: list[object], depth: int) -> str:
+    return "".join(describe(item, depth - 1) for item in islice(value, 1)) if depth else ""
 
 
 def _describe_mapping(value: dict[object, object], depth: int) -> str:
     if not depth:
         return "{}"
-    keys = list(value)[:_KEYS]
-    parts = [f"{key if type(key) is str else '?'}:{describe(value[key], depth - 1)}" for key in keys]
-    parts.sort()
+    pairs = stored_items(value, _KEYS)
+    parts = sorted(f"{key if type(key) is str else '?'}:{describe(item, depth - 1)}" for key, item in pairs)
     return "{" + ",".join(parts) + "}"

@@ -164,6 +164,9 @@ def _json_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
         cause = f"begins with {number} blank lines" if number > MAX_USELESS_LINES else "is empty"
         yield Problem(name, "file", cause, "give a file with at least one run or span")
         return
+    if len(first) > MAX_DOCUMENT:
+        yield from _lines(name, number, buffered(Joined(first, stream)))
+        return
     parsed = _parse(name, f"line {number}", first)
     if parsed.useful and not parsed.problem:
         yield from parsed
@@ -179,7 +182,7 @@ def _json_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
 
 def _first_line(stream: BufferedReader) -> tuple[int, bytes]:
     number = 0
-    while number <= MAX_USELESS_LINES and (line := stream.readline(MAX_DOCUMENT)):
+    while number <= MAX_USELESS_LINES and (line := stream.readline(MAX_DOCUMENT + 1)):
         number += 1
         if line.strip():
             return number, line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -54,7 +55,7 @@ def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
     """Return the spans of each call, the one that stands for it first; calls by the end of that one."""
     heads: dict[str, Span] = {}
     members: dict[str, list[Span]] = {}
-    by_id: dict[str, list[Span]] = {}
+    by_id: dict[str, deque[Span]] = {}
     tools = [span for span in group.spans if tree.role(span) is Role.TOOL]
     for span in sorted(tools, key=lambda span: (span.start_ns, -span.end_ns, span.span_id)):
         # Clocks of two machines differ: a parent that seems to start later has no head yet.
@@ -63,7 +64,9 @@ def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
         head = heads[outer.span_id] if outer and _same(outer, span) else _twin(span, by_id)
         head = heads[span.span_id] = head or span
         members.setdefault(head.span_id, []).append(span)
-        by_id.setdefault(_call_id(span), []).append(head)
+        known = by_id.setdefault(_call_id(span), deque())
+        if not known or known[-1] is not head:
+            known.append(head)
     grouped = [_labelled_first(spans) for spans in members.values()]
     return sorted(grouped, key=lambda spans: (spans[0].end_ns, spans[0].start_ns, spans[0].span_id))
 
@@ -81,9 +84,12 @@ def _same(outer: Span, span: Span) -> bool:
     return tool_name(outer) == tool_name(span) or bool(_call_id(span) and _call_id(outer) == _call_id(span))
 
 
-def _twin(span: Span, by_id: Mapping[str, Sequence[Span]]) -> Span | None:
+def _twin(span: Span, by_id: Mapping[str, deque[Span]]) -> Span | None:
     """Return the call that another instrumentor recorded beside this span: same id, same tool, at the same time."""
-    known = by_id.get(_call_id(span), ()) if _call_id(span) else ()
+    known = by_id.get(_call_id(span)) if _call_id(span) else None
+    while known and known[0].end_ns <= span.start_ns:  # spans come by their start, so this one is over for all others
+        known.popleft()
+    known = known or ()
     return next((head for head in known if _same(head, span) and head.end_ns > span.start_ns), None)
 
 

@@ -28,6 +28,8 @@ from overclaim_collector.config import ServeConfig, load
 from overclaim_collector.inflate import MAX_BODY, inflate
 from overclaim_collector.refusal import Reason, Refusal
 from overclaim_collector.server import Server
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.runner import follow
 
 PROTOBUF = "application/x-protobuf"
 
@@ -228,7 +230,7 @@ def test_admission_is_bounded_and_given_back() -> None:
 
 
 def test_bodies_that_arrive_never_take_all_the_room() -> None:
-    """Of the bytes a third is for requests that are all here, and arriving bytes count as such no more once they are."""
+    """Of the bytes a third is for requests that are all here; bytes that have arrived make room for others."""
     admission = Admission(max_bytes=9, max_requests=1)
     with admission.arrival() as stalled:
         stalled.take(6)
@@ -240,6 +242,19 @@ def test_bodies_that_arrive_never_take_all_the_room() -> None:
             next_one.take(3)
     with admission.request() as again:
         again.take(9)
+
+
+def test_a_store_closed_under_the_last_pass_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """Stopping in the middle of a pass is no failure, and no next try is announced."""
+
+    class StoppedMeanwhile(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            self.set()
+            return False
+
+    store = open_store("http://127.0.0.1:1")  # nobody there: each pass fails
+    follow(store, 0.01, StoppedMeanwhile())
+    assert caplog.records == []
 
 
 class Stalled:
@@ -297,7 +312,7 @@ def test_stalled_senders_do_not_shut_out_the_others(server: Server) -> None:
     ids=["traces", "question", "large-traces", "huge-traces", "large-question", "negative", "header"],
 )
 def test_senders_that_stall_or_lie_are_told_soon(server: Server, begin: bytes, status: bytes, seconds: float) -> None:
-    """Headers and bodies have a time limit, and an announced length over the limit is answered without waiting for it."""
+    """Headers and bodies have a time limit, and an announced length over the limit is answered at once."""
     with Stalled(server, begin) as sender:
         said, took = sender.answer(seconds + 10)
     assert said.partition(b"\r\n")[0].split()[1:2] == ([status] if status else [])

@@ -7,6 +7,8 @@ import importlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from time import process_time
 from typing import Any
 
 import pytest
@@ -233,3 +235,39 @@ def test_interrupt_inside_a_hook_belongs_to_the_host(telemetry: Any, monkeypatch
 
     with pytest.raises(KeyboardInterrupt):
         work()
+
+
+class Endless(dict[str, object]):
+    """A mapping of two stored keys that never stops being iterated over."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield keys for ever."""
+        return iter(lambda: "key", None)
+
+    def items(self) -> Any:
+        """Yield pairs for ever."""
+        return iter(lambda: ("key", 1), None)
+
+
+class Liar:
+    """An object that answers the question for its class with an error."""
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Raise."""
+        raise ValueError("no class")
+
+
+def test_a_mapping_without_end_is_looked_at_only_as_it_is_stored(telemetry: Any) -> None:
+    """An endless mapping as argument and result costs a bounded look and comes back as it is."""
+    value = Endless(a=1, b=2)
+    started = process_time()
+    assert overclaim.tool(lambda given: given)(value) is value
+    assert process_time() - started < 2
+
+
+def test_an_answer_that_lies_about_its_class_does_not_reach_the_host(telemetry: Any) -> None:
+    """run.answer takes anything without raising, and so does a claim with endless targets."""
+    with overclaim.run("agent") as run:
+        run.answer(Liar())  # pyright: ignore[reportArgumentType]
+        overclaim.claim("I sent it.", targets=repeat("x"))

@@ -18,7 +18,6 @@ import urllib3
 
 import overclaim
 
-
 seen: set[str] = set()
 
 

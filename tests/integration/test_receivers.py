@@ -379,8 +379,15 @@ def test_a_page_of_another_site_is_refused(server: Server, http: httpx.Client, o
 
 @pytest.mark.parametrize(
     ("host", "query"),
-    [("localhost", 200), ("LOCALHOST:4318", 200), ("127.0.0.9:1", 200), ("[::1]:4318", 200), ("agent.localhost", 200)]
-    + [("192.168.1.7:4318", 403), ("host.docker.internal:4318", 403)],
+    [
+        ("localhost", 200),
+        ("LOCALHOST:4318", 200),
+        ("127.0.0.9:1", 200),
+        ("[::1]:4318", 200),
+        ("agent.localhost", 200),
+        ("192.168.1.7:4318", 403),
+        ("host.docker.internal:4318", 403),
+    ],
 )
 def test_senders_reach_us_by_any_address(server: Server, http: httpx.Client, host: str, query: int) -> None:
     """Spans come in under each loopback name and each address, also from containers; questions only under loopback."""

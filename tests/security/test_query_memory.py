@@ -109,3 +109,15 @@ def test_a_large_answer_within_the_bound_arrives_whole(running: Running) -> None
     assert len(answer.content) < MAX_ANSWER
     assert pulse.longest < 1
     assert running.peak_mib() < 1500
+
+
+def test_stopping_does_not_wait_for_questions(running: Running) -> None:
+    """A question may run for a minute; whoever stops the server waits for seconds, and the asker is told."""
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(running.ask, "SELECT count() FROM numbers(1000000000000)")
+        time.sleep(1)
+        begun = time.monotonic()
+        running.process.terminate()
+        assert running.process.wait(70) == 0
+        assert time.monotonic() - begun < 5
+        assert "cancelled" in asked.result().json()["error"]

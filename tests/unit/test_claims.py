@@ -481,7 +481,13 @@ def test_success_in_other_words(text: str) -> None:
 
 def test_a_look_is_no_claim_beside_what_it_found() -> None:
     """As in "I ran the checks. Three fail": that they ran is not claimed as a success of its own."""
-    for text in ("I ran the checks. Three of them fail.", "I checked the certificate, but it is expired."):
+    for text in (
+        "I ran the checks. Three of them fail.",
+        "I checked the certificate, but it is expired.",
+        "I started the export, but it ended in an error.",
+        "The backup finished with 3 errors.",
+        "There are 3 failing checks. I've listed them above.",
+    ):
         assert {claim.outcome for claim in read([text]).claims} == {Outcome.FAILURE}
 
 

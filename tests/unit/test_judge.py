@@ -139,13 +139,6 @@ def test_what_is_only_said_to_be_started_may_be_pending() -> None:
     assert verdict(made, Claim(S, "start", ("export",))) is Verdict.SUPPORTED
 
 
-def test_things_named_in_the_claim_must_all_be_done() -> None:
-    """Saying "I created bo and bo2" is about both, also where plain words name them."""
-    made = calls(("create_user", {"name": "bo"}, F), ("create_user", {"name": "bo2"}, S))
-    assert verdict(made, replace(CREATED, text="I created bo and bo2.")) is Verdict.CONTRADICTED
-    assert verdict(made, replace(CREATED, text="I created bo2.")) is Verdict.SUPPORTED
-
-
 def test_a_later_call_of_unknown_outcome_may_have_mended_it() -> None:
     """A failure followed by an attempt of which nothing is known is no ground to accuse; a success stays one."""
     again = calls(("create_user", {"email": "a@example.com"}, F), ("create_user", {"email": "a@example.com"}, U))

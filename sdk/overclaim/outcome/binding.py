@@ -50,7 +50,7 @@ def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if claim.generic:
         return _final(claim, calls)
     fitting = _best(claim, calls)
-    return _narrow(claim, fitting, calls) if fitting else _fallback(claim, calls)
+    return _narrow(claim, fitting) if fitting else _fallback(claim, calls)
 
 
 def _reported(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
@@ -126,28 +126,14 @@ def _effect_fits(claim: Claim, call: Call) -> bool:
     return action.effect is effect
 
 
-def _narrow(claim: Claim, fitting: list[Call], calls: Sequence[Call]) -> tuple[int, ...]:
+def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     """All that fit where the claim counts or names them; else the attempts at the operation tried last."""
     named = [call for call in fitting if _names(claim) & set(call.operation.targets)]
-    named += [call for call in _spoken(claim, _alike(fitting, calls)) if call not in named]
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
     if named or (_plural(claim) and not looked):
         return tuple(call.index for call in named or fitting)
     return tuple(call.index for call in fitting if call.operation.key == fitting[-1].operation.key)
-
-
-def _alike(fitting: list[Call], calls: Sequence[Call]) -> list[Call]:
-    """All changes of the kind of those that fit: the same deed by the same tool."""
-    kinds = {(call.tool, call.operation.action) for call in fitting if call.operation.effect is Effect.WRITE}
-    return [call for call in calls if (call.tool, call.operation.action) in kinds]
-
-
-def _spoken(claim: Claim, fitting: list[Call]) -> list[Call]:
-    """The calls whose targets are told apart by words of the claim: "I created bo and bo2"."""
-    told = [(call, _words(claim.text) & _target_words(call.operation)) for call in fitting]
-    common = told[0][1].intersection(*(words for _, words in told)) if told else frozenset[str]()
-    return [call for call, words in told if words - common]
 
 
 def _target_words(operation: Operation) -> frozenset[str]:

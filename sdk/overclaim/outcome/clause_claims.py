@@ -108,6 +108,8 @@ def _merged(state: Scan) -> list[Event]:
         if last and last.outcome is event.outcome and not _apart(state, last, event):
             later = event.action and (not last.action or state.lang.verb_last)
             kept[-1] = event if later else last
+        elif last and _refused_deed(state, last, event):
+            continue
         elif last and _failed_beside(state, last, event):
             kept[-1] = replace(last, outcome=Outcome.FAILURE)
         elif (
@@ -121,6 +123,12 @@ def _merged(state: Scan) -> list[Event]:
         else:
             kept.append(event)
     return kept
+
+
+def _refused_deed(state: Scan, last: Event, event: Event) -> bool:
+    """As in "银行拒绝了转账": in scripts without spaces what is refused follows the refusal."""
+    near = state.lang.unspaced and last.mode == "finding" and event.at - last.end < _BESIDE
+    return near and event.outcome is Outcome.SUCCESS
 
 
 def _of_its_own(state: Scan, one: Event, other: Event) -> bool:

@@ -70,7 +70,7 @@ def deed(state: Scan, at: int) -> None:
     if verb is None:
         return
     verb = _with_particle(state, at, verb)
-    if verb.base == "let":
+    if verb.base == "let" or _shown_here(state, at, verb):
         return
     chain = chain_before(state, at)
     mode = _mode(state, at, verb, chain)
@@ -94,6 +94,12 @@ def deed(state: Scan, at: int) -> None:
         _waiting(state, at, chain) or (looked and (nobody(state, chain) != "" or _found_nothing(state, at)))
     )
     state.add(Event(at, clause_start(state, at), outcome, verb.base, verb.action, soft=soft, mode=mode))
+
+
+def _shown_here(state: Scan, at: int, verb: Verb) -> bool:
+    """As in "I've listed them above": said of the text itself."""
+    shown = any(state.has("in_this_text", word) for word in state.words[at + 1 : at + 5])
+    return shown and verb.action in ("read", "search", "compute")
 
 
 def _found_nothing(state: Scan, at: int) -> bool:

@@ -236,9 +236,14 @@ def _first_items(value: Any) -> list[object]:
     return list(islice(value, MAX_ITEMS))
 
 
-def _first_fields(value: Any) -> dict[Any, object]:
+def stored_items(value: Any, most: int = MAX_FIELDS) -> list[tuple[Any, Any]]:
+    """The first pairs that a dict holds, whatever a subclass of it makes of iterating."""
     items: Any = dict.items(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return dict(islice(items, MAX_FIELDS))
+    return list(islice(items, most))
+
+
+def _first_fields(value: Any) -> dict[Any, object]:
+    return dict(stored_items(value))
 
 
 def _list_items(value: Any) -> list[object]:

@@ -172,6 +172,8 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
 
 def settled(said: list[Said]) -> list[Said]:
     """The claims of one text without the looks that found something bad, and without what was set right after."""
+    if all(one.claim.outcome is not Outcome.FAILURE for one in said):
+        return said
     kept = [
         one
         for at, one in enumerate(said)
@@ -196,7 +198,7 @@ def _states(state: Scan, starts: list[int]) -> bool:
 
 def _reports_badly(words: list[str], lang: Language, parts: tuple[str, ...]) -> bool:
     """Whether a sentence denies something or names trouble, in whatever construction: it is no answer."""
-    return any(word in lang.sets[part] for part in parts if part in lang.sets for word in words)
+    return any(not lang.sets[part].isdisjoint(words) for part in parts if part in lang.sets)
 
 
 def _looks_ahead(state: Scan, at: int) -> bool:

@@ -31,8 +31,18 @@ def _came_to_nothing(state: Scan, event: Event, later: list[Event]) -> bool:
     failures = [one for one in later if one.outcome is Outcome.FAILURE]
     if not failures or event.outcome is not Outcome.SUCCESS:
         return False
-    started = event.verb in state.lang.sets["starting"] and failures[0].mode == "finding"
-    return started or is_look(state, event)
+    if failures[0].mode == "finding" and (
+        event.verb in state.lang.sets["starting"] or _ends_in(state, event, failures[0])
+    ):
+        return True
+    return is_look(state, event)
+
+
+def _ends_in(state: Scan, event: Event, failure: Event) -> bool:
+    """As in "the run finished with exit code 1", "it was booked before we got there": one clause, told by its end."""
+    if event.start != failure.start:
+        return False
+    return state.has("coming_to_an_end", event.verb) or state.has("too_late", state.words[failure.at])
 
 
 def is_look(state: Scan, event: Event) -> bool:
