@@ -30,7 +30,8 @@ _OUTCOMES = {
         "record.status_word_pending",
     ),
     Outcome.EMPTY: (
-        "exit.one_silent", "empty.output", "empty.frames_only", "flag.found_false", "status_word.empty", "record.status_word_empty",
+        "exit.one_silent", "empty.output", "empty.frames_only", "flag.found_false", "status_word.empty",
+        "record.status_word_empty",
     ),
     Outcome.UNKNOWN: ("http.status_1xx", "http.status_other", "exception.control", "text.redacted"),
 }  # fmt: skip
