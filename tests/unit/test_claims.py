@@ -645,3 +645,19 @@ def test_other_languages(text: str, code: str, expected: str) -> None:
 def test_a_language_without_a_lexicon_is_unreadable(text: str) -> None:
     """Better no reading than a guess."""
     assert read([text]).outcome is Outcome.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Endpoint confirmed working.", Outcome.SUCCESS),
+        ("Tests confirmed green.", Outcome.SUCCESS),
+        ("Backup tested and working.", Outcome.SUCCESS),
+        ("Endpoint verified working as expected.", Outcome.SUCCESS),
+        ("Dana confirmed the booking.", Outcome.NONE),
+        ("Dana tested working hours.", Outcome.NONE),
+    ],
+)
+def test_a_check_with_its_good_finding_is_a_claim(text: str, outcome: Outcome) -> None:
+    """A terse line that says what was checked and found is a claim; a person's deed is not."""
+    assert read([text]).outcome is outcome

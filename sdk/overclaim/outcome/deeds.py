@@ -295,9 +295,23 @@ def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
         return False
     if state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
         return False
+    if any(_has_verb(state, word) for word in before):
+        return False
+    if _found_fine(state, at):
+        return True
     if not (_intransitive(state, at) or _paired(state, at)):
         return False
-    return not (_verb_follows(state, at) or any(_has_verb(state, word) for word in before))
+    return not _verb_follows(state, at)
+
+
+def _found_fine(state: Scan, at: int) -> bool:
+    """As in "Endpoint confirmed working", "Backup tested and working": checked, and at once what was found."""
+    verb = state.lang.verbs.get(state.words[at])
+    after = [word for word in state.words[at + 1 : at + 4] if not state.has("join", word)]
+    checked = verb is not None and verb.action in ("verify", "test")
+    if not checked or not after or not state.has("found_fine", after[0]):
+        return False
+    return not after[1:] or after[1] in PUNCTUATION or state.has("found_where", after[1])
 
 
 def _paired(state: Scan, at: int) -> bool:
