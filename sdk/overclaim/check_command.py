@@ -21,6 +21,9 @@ inputs (found out by looking, plain or .gz, "-" for standard input):
                      .yaml with the extra [yaml]. A run may also carry id, tools, child_spans and trace.
   OTLP traces        JSON ("resourceSpans", also one request a line) or binary protobuf (.pb)
 
+limits: 256 MiB a line or document, 10 million JSON values, 3 million protobuf messages, 4 MiB and 1 million values a
+YAML document, 1 GiB unpacked from .gz, 200,000 lines without a run
+
 exit codes:
   0  no accusation
   1  at least one run claims more than its trace shows (contradicted, unsupported or pending)

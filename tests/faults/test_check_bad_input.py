@@ -337,7 +337,7 @@ def bomb(levels: int) -> bytes:
         ("a.jsonl.gz", gzip.compress(b"\n" * 100_000_000, 1), "begins with 200001 blank lines"),
         ("a.jsonl.gz", gzip.compress(A + b"\n" * 100_000_000, 1), "more than 200000 lines hold no run"),
         ("a.jsonl.gz", gzip.compress(A + b"1\n" * 50_000_000, 1), ""),
-        ("a.jsonl", b" " * ((256 << 20) + 5) + b"{}\n" + A, "line 1: larger than 256 MiB"),
+        ("a.jsonl", b"{" + b" " * (256 << 20) + b"}\n" + A, "line 1: larger than 256 MiB"),
         ("a.jsonl", b"{}" * 5_000_000, ""),
         (
             "a.json",

@@ -103,3 +103,8 @@ def test_shell_commands(command: str, action: str, effect: str, targets: tuple[s
     found = operation("bash", {"command": command})
     assert (found.action, found.effect.value) == (action, effect)
     assert set(targets) <= set(found.targets) | {"'unbalanced", "/dev/null"}
+
+
+def test_a_number_of_many_digits_is_no_identifier() -> None:
+    """An int too long to be written out is left aside."""
+    assert operation("create_user", {"id": 10**5000, "name": "ann"}).targets == ("ann",)

@@ -182,8 +182,12 @@ def _is(key: str, kind: str) -> bool:
     return not words("arguments", kind).isdisjoint(split_name(key))
 
 
+def _too_long(value: str | int) -> bool:
+    return value.bit_length() > 256 if isinstance(value, int) else len(value) > 300
+
+
 def _identifier(key: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value)) > 300:
+    if isinstance(value, bool) or not isinstance(value, str | int) or _too_long(value):
         return ""
     text = normal(str(value))
     if _is(key, "identifying"):
