@@ -153,6 +153,8 @@ def _nodes(tree: object) -> Iterator[dict[str, Any]]:
 
 
 def _check_node(node: dict[str, Any], known: _Known) -> None:
+    if "format_ast" in node:
+        raise QueryError("FORMAT is not for statements here: leave it out, and choose the format where you ask")
     kind, name = str(node.get("type", "")), str(node.get("name", ""))
     if kind == "Function":
         _check_function(name, known, table="table" in node)

@@ -73,6 +73,7 @@ mended AS (
                         good_ends.Action = links.Action
                         OR good_ends.Action IN ('', 'run', 'delegate')
                         OR links.Action IN ('', 'run', 'delegate')
+                        OR (good_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
                     )
                 )
             )

@@ -100,6 +100,7 @@ mended AS (
                         OR good_ends.Action = links.Action
                         OR good_ends.Action IN ('', 'run', 'delegate')
                         OR links.Action IN ('', 'run', 'delegate')
+                        OR (good_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
                     )
                 )
             )
@@ -148,6 +149,7 @@ mending AS (
                         OR links.Action = bad_ends.Action
                         OR links.Action IN ('', 'run', 'delegate')
                         OR bad_ends.Action IN ('', 'run', 'delegate')
+                        OR (bad_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
                     )
                 )
             )

@@ -93,6 +93,8 @@ def ask(server: Server, sql: str, **params: object) -> httpx.Response:
         "KILL QUERY WHERE 1",
         "SYSTEM FLUSH LOGS",
         "BACKUP TABLE otel_traces TO File('{file}')",
+        "SELECT 1 FORMAT JSON",
+        "EXPLAIN SELECT 1 FORMAT TSV",
         "SELECT 1; SELECT 2",
         "SELECT 1; DROP TABLE otel_traces",
         "SELECT * FROM file('/etc/passwd', 'LineAsString')",

@@ -73,7 +73,7 @@ def _chance(dice: random.Random) -> Attempt:
     """Any attempt at all."""
     targets = tuple(dice.sample(("a-1", "b-2", "c-3"), dice.choice((0, 1, 2))))
     key = dice.choice(("", "create user", "send mail", "create order"))
-    action = dice.choice(("", "run", "delegate", "create", "send", "delete"))
+    action = dice.choice(("", "run", "delegate", "create", "update", "send", "delete"))
     return key, action, targets, dice.choice(tuple(Effect)), dice.choice(OBSERVED)
 
 

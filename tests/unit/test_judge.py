@@ -219,3 +219,29 @@ def test_effect_decides_severity() -> None:
     read = replace(FAILED[0], operation=replace(FAILED[0].operation, effect=Effect.READ, action="read"))
     assert judge(Run("r", FAILED, bind(Reading(claims=(CREATED,)), FAILED))).findings[0].severity == "high"
     assert judge(Run("r", (read,), bind(Reading(claims=(DONE,)), (read,)))).findings[0].severity == "medium"
+
+
+def test_one_that_went_well_is_enough_for_a_claim_about_one() -> None:
+    """Saying "I booked your flight" holds when one booking stands, also if another was tried and sold out."""
+    made = calls(("book_flight", {"flight": "LH200"}, S), ("book_flight", {"flight": "LH100"}, F))
+    assert verdict(made, Claim(S, "book", ("flight",))) is Verdict.SUPPORTED
+    assert verdict(made, Claim(S, "book", ("flight",), ("lh100",))) is Verdict.CONTRADICTED
+
+
+def test_the_last_test_run_decides_about_tests() -> None:
+    """Tests that passed once and fail now do not pass."""
+    made = calls(("bash", {"command": "pytest -q"}, S), ("bash", {"command": "pytest -q -x"}, F))
+    assert verdict(made, Claim(S, "test", ("test",))) is Verdict.CONTRADICTED
+
+
+def test_what_exists_already_and_is_then_updated_is_there() -> None:
+    """Creating fails because it exists; the update of the same thing makes the claim true."""
+    made = calls(("create_user", {"email": "a@example.com"}, F), ("update_user", {"email": "a@example.com"}, S))
+    assert verdict(made, CREATED) is Verdict.RECOVERED
+
+
+def test_done_beside_a_named_deed_is_about_that_deed() -> None:
+    """A side step that failed later is a silent failure, not a false "done"."""
+    made = calls(("create_user", {"email": "a@example.com"}, S), ("notify_team", {"channel": "ops"}, F))
+    assert verdict(made, DONE, CREATED) is Verdict.SUPPORTED
+    assert verdict(made, DONE) is Verdict.CONTRADICTED

@@ -7,6 +7,7 @@ only a claim that no call can be about is left without any (and may then be judg
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from overclaim.outcome.history import ANYTHING, bad
@@ -33,7 +34,18 @@ def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = fro
     asked: identifiers and numbers of what the user asked for; with it, a claim that repeats the request while the
     act used other values is a mismatch.
     """
-    return tuple(_bind(claim, calls, asked) for claim in reading.claims)
+    bound = [_bind(claim, calls, asked) for claim in reading.claims]
+    said = {index for one in bound if _deed(one.claim) for index in one.about}
+    return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
+
+
+def _deed(claim: Claim) -> bool:
+    return claim.outcome is Outcome.SUCCESS and bool(claim.action) and not claim.generic
+
+
+def _adds_nothing(claim: Claim) -> bool:
+    """Whether it only says "Done!": beside "I created the user" that is about the user, whatever was tried after."""
+    return claim.outcome is Outcome.SUCCESS and claim.generic and not (claim.quantity and claim.quantity.everything)
 
 
 def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
@@ -127,13 +139,14 @@ def _effect_fits(claim: Claim, call: Call) -> bool:
 
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
-    """All that fit where the claim counts or names them; else the attempts at the operation tried last."""
+    """All that fit where the claim counts or names them; else one operation: the last that went well, or was tried."""
     named = [call for call in fitting if _names(claim) & set(call.operation.targets)]
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
     if named or (_plural(claim) and not looked):
         return tuple(call.index for call in named or fitting)
-    return tuple(call.index for call in fitting if call.operation.key == fitting[-1].operation.key)
+    meant = fitting if looked else [call for call in fitting if call.observed.outcome is Outcome.SUCCESS] or fitting
+    return tuple(call.index for call in fitting if call.operation.key == meant[-1].operation.key)
 
 
 def _target_words(operation: Operation) -> frozenset[str]:

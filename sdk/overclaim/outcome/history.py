@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from overclaim.outcome.model import Call, Effect, Grade, Outcome
 
 ANYTHING = ("", "run", "delegate")  # actions that may have done anything
+MAKING = {"create", "update"}  # what exists already cannot be created, and is then updated
 
 
 def bad(call: Call) -> bool:
@@ -81,5 +82,5 @@ class Successes:
             return False
         if action == own.action == "delete" and first < call.index:
             return True
-        akin = action == own.action or action in ANYTHING or own.action in ANYTHING
+        akin = action == own.action or action in ANYTHING or own.action in ANYTHING or {action, own.action} <= MAKING
         return last > call.index and (akin or call.observed.outcome is Outcome.PENDING)
