@@ -28,8 +28,12 @@ ENOUGH: Final = 4096
 LINGER: Final = 0.2
 QUIET: Final = 0.005
 REMEMBERED: Final = 4096
-# Spans of any age may arrive together; the default of 100 partitions would refuse the whole insert.
-_SETTINGS: Final = {"max_partitions_per_insert_block": 0}
+_SETTINGS: Final = {
+    # Spans of any age may arrive together; the default of 100 partitions would refuse the whole insert.
+    "max_partitions_per_insert_block": 0,
+    # The inbox is filled by a view: where only the view failed, the insert tried again must reach it all the same.
+    "deduplicate_blocks_in_dependent_materialized_views": 1,
+}
 
 _log = logging.getLogger(__name__)
 

@@ -1,19 +1,19 @@
 """What arrived since the last labelling pass, in bounded pieces: the watermark is on arrival, never on span time.
 
-A row becomes visible a moment after the time it carries, so each pass looks a little behind the watermark too, and
-leaves out what it has seen there before.
+A row becomes visible some time after the moment it carries: a slow insert, a replica that lags. So each pass looks a
+few minutes behind the watermark too, and leaves out the moments that look as they did before.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from overclaim_detectors import sql
 from overclaim_detectors.store import Store
 
-OVERLAP_MS = 10_000
+OVERLAP_MS = 300_000
 ROWS_PER_PIECE = 50_000
 SPANS_PER_BATCH = 20_000
 TRACES_PER_BATCH = 500
@@ -22,7 +22,7 @@ MAX_TRACE_SPANS = 100_000
 # A batch reads the time from its first to its last span, so a trace with a wrong clock must not share it.
 MAX_GAP_NS = 24 * 3_600_000_000_000
 
-Arrival = tuple[str, int, int]  # trace, Unix milliseconds, spans
+Moments = Mapping[int, int]  # Unix milliseconds -> a hash of what arrived then
 Extent = tuple[str, int, int, int]  # trace, spans received, the first and the last start of them in Unix nanoseconds
 
 
@@ -51,7 +51,7 @@ class Piece:
     version: int
     batches: tuple[Batch, ...]
     too_large: tuple[str, ...] = ()
-    arrivals: frozenset[Arrival] = frozenset()
+    moments: Moments = field(default_factory=dict[int, int])
 
 
 class Inbox:
@@ -59,23 +59,24 @@ class Inbox:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen: frozenset[Arrival] = frozenset()
+        self._seen: Moments = {}
 
     def next(self) -> Piece | None:
         """Return the next piece, or None when nothing new has arrived."""
         after, last = self._position()
-        until = self._until(after)
-        arrivals = self._arrivals(after - OVERLAP_MS, until or after)
-        fresh = sorted({arrival[0] for arrival in arrivals - self._seen})
+        until, since = self._until(after), after - OVERLAP_MS
+        moments = self._moments(since, until or after)
+        fresh = {moment for moment, content in moments.items() if self._seen.get(moment) != content}
         if not fresh and until is None:
             return None
         version = max(last + 1, time.time_ns() // 1_000_000)
-        return Piece(until or after, version, *self._batches(fresh), arrivals)
+        return Piece(until or after, version, *self._batches(self._touched(fresh), since), moments)
 
     def done(self, piece: Piece) -> None:
         """Write down that a piece was worked on."""
         self._store.command(sql.load("label/advance"), {"job": "label", "until": piece.until, "version": piece.version})
-        self._seen = frozenset(row for row in piece.arrivals if row[1] >= piece.until - OVERLAP_MS)
+        oldest = piece.until - OVERLAP_MS
+        self._seen = {moment: content for moment, content in piece.moments.items() if moment >= oldest}
 
     def _position(self) -> tuple[int, int]:
         rows = self._store.query(sql.load("label/position"), {"job": "label"}).rows
@@ -85,17 +86,23 @@ class Inbox:
         params = {"after": after, "rows": ROWS_PER_PIECE}
         return self._store.query(sql.load("label/until"), params).rows[0][0]
 
-    def _arrivals(self, since: int, until: int) -> frozenset[Arrival]:
-        rows = self._store.query(sql.load("label/touched"), {"since": since, "until": until}).rows
-        return frozenset((str(trace), int(arrived), int(spans)) for trace, arrived, spans in rows)
+    def _moments(self, since: int, until: int) -> Moments:
+        rows = self._store.query(sql.load("label/moments"), {"since": since, "until": until}).rows
+        return {int(moment): int(content) for moment, content in rows}
 
-    def _batches(self, traces: Sequence[str]) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
-        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some)]
+    def _touched(self, moments: Collection[int]) -> list[str]:
+        """The traces that received spans at these moments."""
+        params = {"since": min(moments, default=0), "until": max(moments, default=0)}
+        rows = self._store.query(sql.load("label/touched"), params).rows if moments else []
+        return sorted({str(trace) for trace, moment in rows if int(moment) in moments})
+
+    def _batches(self, traces: Sequence[str], since: int) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
+        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some, since)]
         too_large = tuple(extent[0] for extent in found if extent[1] > MAX_TRACE_SPANS and self._is_too_large(extent))
         return tuple(_pack([extent for extent in found if extent[0] not in too_large])), too_large
 
-    def _extents(self, traces: Sequence[str]) -> list[Extent]:
-        rows = self._store.query(sql.load("label/extents"), {"traces": list(traces)}).rows
+    def _extents(self, traces: Sequence[str], since: int) -> list[Extent]:
+        rows = self._store.query(sql.load("label/extents"), {"traces": list(traces), "since": since}).rows
         return [(str(trace), int(spans), int(first), int(last)) for trace, spans, first, last in rows]
 
     def _is_too_large(self, extent: Extent) -> bool:

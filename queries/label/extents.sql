@@ -1,10 +1,42 @@
 -- In which time the spans of some traces start (Unix nanoseconds), and how many were received, repeated ones included.
+-- since: Unix milliseconds. A row of overclaim_traces may become visible after that of the inbox, so what arrived since
+-- then is taken from the inbox as well: every trace that arrived has an extent, and the extent holds all that arrived.
+WITH
+known AS (
+    SELECT
+        TraceId,
+        toUInt64(sum(Spans)) AS Received,
+        min(Earliest) AS First,
+        max(Latest) AS Last
+    FROM overclaim_traces
+    WHERE TraceId IN {traces:Array(String)}
+    GROUP BY TraceId
+),
+
+arrived AS (
+    SELECT
+        TraceId,
+        toUInt64(sum(Spans)) AS Received,
+        min(Earliest) AS First,
+        max(Latest) AS Last
+    FROM overclaim_inbox
+    WHERE
+        Arrived >= fromUnixTimestamp64Milli({since:Int64})
+        AND TraceId IN {traces:Array(String)}
+    GROUP BY TraceId
+),
+
+either AS (
+    SELECT TraceId, Received, First, Last FROM known
+    UNION ALL
+    SELECT TraceId, Received, First, Last FROM arrived
+)
+
 SELECT
     TraceId,
-    sum(Spans) AS Received,
-    toUnixTimestamp64Nano(min(Earliest)) AS First,
-    toUnixTimestamp64Nano(max(Latest)) AS Last
-FROM overclaim_traces
-WHERE TraceId IN {traces:Array(String)}
+    max(either.Received) AS Received,
+    toUnixTimestamp64Nano(min(either.First)) AS First,
+    toUnixTimestamp64Nano(max(either.Last)) AS Last
+FROM either
 GROUP BY TraceId
 ORDER BY TraceId

@@ -11,13 +11,14 @@ CREATE TABLE IF NOT EXISTS overclaim_traces
 ENGINE = AggregatingMergeTree
 ORDER BY TraceId
 TTL Seen + INTERVAL 365 DAY
-SETTINGS index_granularity = 512;
+SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS overclaim_traces_mv TO overclaim_traces AS
 SELECT
     TraceId,
-    Earliest,
-    Latest,
-    toUInt64(Spans) AS Spans,
-    toDateTime(Arrived) AS Seen
-FROM overclaim_inbox;
+    min(Timestamp) AS Earliest,
+    max(Timestamp) AS Latest,
+    toUInt64(count()) AS Spans,
+    now() AS Seen
+FROM otel_traces
+GROUP BY TraceId;

@@ -245,3 +245,10 @@ def test_done_beside_a_named_deed_is_about_that_deed() -> None:
     made = calls(("create_user", {"email": "a@example.com"}, S), ("notify_team", {"channel": "ops"}, F))
     assert verdict(made, DONE, CREATED) is Verdict.SUPPORTED
     assert verdict(made, DONE) is Verdict.CONTRADICTED
+
+
+def test_things_told_apart_by_plain_words_must_all_be_done() -> None:
+    """Two rooms are named, one of the bookings failed."""
+    made = calls(("book_room", {"room": "Blue"}, S), ("book_room", {"room": "Red"}, F))
+    assert verdict(made, Claim(S, "book", ("blue", "red", "room"))) is Verdict.CONTRADICTED
+    assert verdict(made, Claim(S, "book", ("blue", "room"))) is Verdict.SUPPORTED

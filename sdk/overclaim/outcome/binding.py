@@ -140,13 +140,21 @@ def _effect_fits(claim: Claim, call: Call) -> bool:
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     """All that fit where the claim counts or names them; else one operation: the last that went well, or was tried."""
-    named = [call for call in fitting if _names(claim) & set(call.operation.targets)]
+    named = [call for call in fitting if _names(claim) & set(call.operation.targets)] or _told_apart(claim, fitting)
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
     if named or (_plural(claim) and not looked):
         return tuple(call.index for call in named or fitting)
     meant = fitting if looked else [call for call in fitting if call.observed.outcome is Outcome.SUCCESS] or fitting
     return tuple(call.index for call in fitting if call.operation.key == meant[-1].operation.key)
+
+
+def _told_apart(claim: Claim, fitting: list[Call]) -> list[Call]:
+    """The calls whose targets the claim tells apart in plain words: "I booked the Blue and the Red room"."""
+    about = frozenset[str]().union(*map(tokens, (*claim.objects, *claim.targets)))
+    shared = [about & _target_words(call.operation) for call in fitting]
+    common = shared[0].intersection(*shared)
+    return [call for call, words in zip(fitting, shared, strict=True) if words - common]
 
 
 def _target_words(operation: Operation) -> frozenset[str]:
