@@ -16,7 +16,10 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class ServeConfig(BaseModel):
-    """The configuration of one server. Port 0 takes a free port."""
+    """The configuration of one server. Port 0 takes a free port.
+
+    retention_days: how long spans are kept, 0 for ever; None leaves that as the store has it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,6 +29,7 @@ class ServeConfig(BaseModel):
     grpc_port: Port = 4317
     detect: bool = True
     detect_interval: Annotated[float, Field(gt=0, le=3600)] = 2.0
+    retention_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
 
     @field_validator("store")
     @classmethod

@@ -23,11 +23,15 @@ _STORE_HELP = (
     "a directory, chdb:///path, or clickhouse://host:port/database"
     " (default: OVERCLAIM_STORE, else the store in your data directory)"
 )
+_RETENTION_HELP = (
+    "keep spans so many days after they came, 0 for ever; the store remembers it"
+    " (a new store: 90; a table that the stock Collector made: as it is)"
+)
 _EPILOG = """\
 Send spans with any OpenTelemetry exporter: OTLP/HTTP to the first address, OTLP/gRPC to the second.
 The first line of output is: ready http=URL grpc=HOST:PORT store=URL
 While it runs, `overclaim report`, `show` and `query` ask it by themselves.
-Also as variables: OVERCLAIM_STORE, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_DETECT_INTERVAL, ...
+Also as variables: OVERCLAIM_STORE, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_RETENTION_DAYS, ...
 """
 
 
@@ -39,6 +43,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("--grpc-port", type=int, help="port for OTLP/gRPC, 0 for a free one (default: 4317)")
     add("--detect-interval", type=float, metavar="SECONDS", help="pause between detection passes (default: 2)")
     add("--no-detect", dest="detect", action="store_const", const=False, help="only receive and keep")
+    add("--retention-days", type=int, metavar="DAYS", help=_RETENTION_HELP)
     add("--ready-file", type=Path, metavar="FILE", help="write the addresses there as JSON when ready")
 
 

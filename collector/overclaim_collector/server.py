@@ -24,6 +24,7 @@ from overclaim_collector.ingest import Ingest
 from overclaim_collector.writer import Counts, Writer
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store
+from overclaim_detectors.retention import keep
 from overclaim_detectors.runner import Progress, follow
 from overclaim_detectors.store import Store
 
@@ -110,6 +111,8 @@ class Server:
         running.callback(store.close)
         running.callback(store.interrupt)  # again, for what came in while the server stopped
         migrate(store)
+        if config.retention_days is not None:
+            keep(store, config.retention_days)
         detector = _Detector(store, config.detect_interval)
         running.callback(detector.join)
         ingest = Ingest(self._start_writer(running, store))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Any
 
 from overclaim._errors import StoreError
 from overclaim_detectors import sql
@@ -68,12 +67,12 @@ def _await_server(store: RemoteStore) -> None:
         StoreError: they are off or failing, or take too long.
     """
     interval = _pause(store)
-    if not (lag := _totals(store)["Lag"]):
+    if not (lag := _lag(store)):
         print(f"the server at {store.url} judges by itself, and has judged all that arrived")
         return
     print(f"the server at {store.url} judges by itself, every {interval:g} s; waiting for it: {_arrivals(lag)}")
     end = time.monotonic() + CATCH_UP_SECONDS + interval
-    while lag := _totals(store)["Lag"]:
+    while lag := _lag(store):
         _pause(store)
         if time.monotonic() > end:
             raise StoreError(f"the server at {store.url} has not caught up yet ({_arrivals(lag)}): try again later")
@@ -103,10 +102,10 @@ def _say(done: Pass) -> None:
 
 
 def _conclude(store: Store, fail: bool) -> int:
-    accusations = _totals(store)["Accusations"]
+    accusations = store.query(sql.load("report/accusations")).dicts()[0]["Accusations"]
     print(f"open accusations: {accusations}" + (" (see `overclaim report claims`)" if accusations else ""))
     return 1 if fail and accusations else 0
 
 
-def _totals(store: Store) -> dict[str, Any]:
-    return store.query(sql.load("report/totals")).dicts()[0]
+def _lag(store: Store) -> int:
+    return int(store.query(sql.load("doctor/lag")).dicts()[0]["Arrivals"])

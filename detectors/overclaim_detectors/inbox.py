@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from overclaim_detectors import sql
-from overclaim_detectors.store import Store
+from overclaim_detectors.store import Params, Store
 
 OVERLAP_MS = 300_000
 ROWS_PER_PIECE = 50_000
@@ -64,13 +64,14 @@ class Inbox:
     def next(self) -> Piece | None:
         """Return the next piece, or None when nothing new has arrived."""
         after, last = self._position()
-        until, since = self._until(after), after - OVERLAP_MS
-        moments = self._moments(since, until or after)
+        until = self._until(after)
+        time_span = {"since": after - OVERLAP_MS, "until": until or after}
+        moments = self._moments(time_span)
         fresh = {moment for moment, content in moments.items() if self._seen.get(moment) != content}
         if not fresh and until is None:
             return None
         version = max(last + 1, time.time_ns() // 1_000_000)
-        return Piece(until or after, version, *self._batches(self._touched(fresh), since), moments)
+        return Piece(until or after, version, *self._batches(self._touched(fresh), time_span), moments)
 
     def done(self, piece: Piece) -> None:
         """Write down that a piece was worked on."""
@@ -86,8 +87,8 @@ class Inbox:
         params = {"after": after, "rows": ROWS_PER_PIECE}
         return self._store.query(sql.load("label/until"), params).rows[0][0]
 
-    def _moments(self, since: int, until: int) -> Moments:
-        rows = self._store.query(sql.load("label/moments"), {"since": since, "until": until}).rows
+    def _moments(self, time_span: Params) -> Moments:
+        rows = self._store.query(sql.load("label/moments"), time_span).rows
         return {int(moment): int(content) for moment, content in rows}
 
     def _touched(self, moments: Collection[int]) -> list[str]:
@@ -96,13 +97,13 @@ class Inbox:
         rows = self._store.query(sql.load("label/touched"), params).rows if moments else []
         return sorted({str(trace) for trace, moment in rows if int(moment) in moments})
 
-    def _batches(self, traces: Sequence[str], since: int) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
-        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some, since)]
+    def _batches(self, traces: Sequence[str], time_span: Params) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
+        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some, time_span)]
         too_large = tuple(extent[0] for extent in found if extent[1] > MAX_TRACE_SPANS and self._is_too_large(extent))
         return tuple(_pack([extent for extent in found if extent[0] not in too_large])), too_large
 
-    def _extents(self, traces: Sequence[str], since: int) -> list[Extent]:
-        rows = self._store.query(sql.load("label/extents"), {"traces": list(traces), "since": since}).rows
+    def _extents(self, traces: Sequence[str], time_span: Params) -> list[Extent]:
+        rows = self._store.query(sql.load("label/extents"), {"traces": list(traces), **time_span}).rows
         return [(str(trace), int(spans), int(first), int(last)) for trace, spans, first, last in rows]
 
     def _is_too_large(self, extent: Extent) -> bool:

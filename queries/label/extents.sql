@@ -1,6 +1,6 @@
 -- In which time the spans of some traces start (Unix nanoseconds), and how many were received, repeated ones included.
--- since: Unix milliseconds. A row of overclaim_traces may become visible after that of the inbox, so what arrived since
--- then is taken from the inbox as well: every trace that arrived has an extent, and the extent holds all that arrived.
+-- A row of overclaim_traces may become visible after that of the inbox, so what arrived between since and until (Unix
+-- milliseconds) is taken from the inbox as well: no trace that arrived is without an extent, or has one too short.
 WITH
 known AS (
     SELECT
@@ -22,14 +22,15 @@ arrived AS (
     FROM overclaim_inbox
     WHERE
         Arrived >= fromUnixTimestamp64Milli({since:Int64})
+        AND Arrived <= fromUnixTimestamp64Milli({until:Int64})
         AND TraceId IN {traces:Array(String)}
     GROUP BY TraceId
 ),
 
 either AS (
-    SELECT TraceId, Received, First, Last FROM known
+    SELECT * FROM known
     UNION ALL
-    SELECT TraceId, Received, First, Last FROM arrived
+    SELECT * FROM arrived
 )
 
 SELECT

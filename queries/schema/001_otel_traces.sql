@@ -1,6 +1,8 @@
 -- Spans, in the schema of the OpenTelemetry Collector's ClickHouse exporter, so that the stock Collector can write here
 -- and stock dashboards can read. The columns after the Links have defaults: that exporter does not know them.
 -- Partitions are months, not days: spans with times all over the years must not open thousands of parts.
+-- Spans go 90 days after they came (`overclaim serve --retention-days`), not after their own time: those of an import of
+-- old ones would be gone before anybody saw them.
 -- A repeated insert is recognised by its token; a span sent again in another batch is not, so readers take one row
 -- per (TraceId, SpanId).
 CREATE TABLE IF NOT EXISTS otel_traces
@@ -37,6 +39,7 @@ CREATE TABLE IF NOT EXISTS otel_traces
     DroppedAttributes UInt32 DEFAULT 0 CODEC(ZSTD(1)),
     DroppedEvents UInt32 DEFAULT 0 CODEC(ZSTD(1)),
     DroppedLinks UInt32 DEFAULT 0 CODEC(ZSTD(1)),
+    Received DateTime DEFAULT now() CODEC(Delta(4), ZSTD(1)),
     INDEX idx_trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX idx_span_attr_key mapKeys(SpanAttributes) TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX idx_span_attr_value mapValues(SpanAttributes) TYPE bloom_filter(0.01) GRANULARITY 1,
@@ -46,4 +49,5 @@ ENGINE = MergeTree
 PARTITION BY toYYYYMM(Timestamp)
 PRIMARY KEY (ServiceName, SpanName, toDateTime(Timestamp))
 ORDER BY (ServiceName, SpanName, toDateTime(Timestamp), Timestamp)
+TTL Received + toIntervalDay(90)
 SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;

@@ -17,7 +17,8 @@ CLAIM_OUTCOME: Final = "overclaim.claim.outcome"
 CLAIM_ACTION: Final = "overclaim.claim.action"
 CLAIM_TARGETS: Final = "overclaim.claim.targets"
 CLAIM_QUANTITY: Final = "overclaim.claim.quantity"
-CLAIM_TEXT_SHA256: Final = "overclaim.claim.text.sha256"
+CLAIM_TEXT_SHA256: Final = "overclaim.claim.text.sha256"  # keyed
+CLAIM_TEXT: Final = "overclaim.claim.text.content"  # only where content may leave
 
 EVIDENCE_KIND: Final = "overclaim.evidence.kind"
 EVIDENCE_RULE: Final = "overclaim.evidence.rule"
@@ -33,8 +34,8 @@ CALL_PREVIOUS_TOOL: Final = "overclaim.call.previous_tool"
 
 RUN_ID: Final = "overclaim.run.id"
 RUN_SPAN_ID: Final = "overclaim.run.span_id"
-# On an agent span: how many calls, left off where no call would have shown; how many spans the run made, left off
-# where something of it was missed. Readers take that for "not watched" and "not complete".
+# On an agent span: how many calls, left off where a call that a claim lacks need not have shown; how many spans the
+# run made, left off where something of it was missed. Readers take that for "not watched" and "not complete".
 RUN_CALLS: Final = "overclaim.run.calls"
 RUN_FAILED_CALLS: Final = "overclaim.run.failed_calls"
 RUN_SPANS: Final = "overclaim.run.spans"

@@ -85,7 +85,10 @@ class _Joined:
         """Leave what the result shows to the span around this call."""
         spec, record = self._spec, self._record
         what = _operation(spec, self._arguments)
-        observed = observe(result, facts=spec.facts, effect=what.effect, captured=_seen(result))
+        observed = observe(
+            result, facts=spec.facts, effect=what.effect, captured=_seen(result),
+            tool=spec.name, arguments=self._arguments,
+        )  # fmt: skip
         labels = {
             names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
             names.CALL_RESULT_SHAPE: shape_hash(result),
@@ -134,6 +137,7 @@ class _Call:
             span.set_attribute(names.GEN_AI_TOOL_ARGUMENTS, _content.payload(arguments))
         if run is not None:
             run.count_span(span.get_span_context())
+            run.opened()
 
     def returned(self, result: object) -> None:
         """End the span with what the result and the children show."""
@@ -157,6 +161,9 @@ class _Call:
             self._conclude(result, error, captured)
         except Exception as fault:
             report("tool end", fault)
+        self._record.done = True
+        if self._run is not None:
+            self._run.closed()
         _end_span(self._span)
 
     def _conclude(self, result: object, error: BaseException | None, captured: bool) -> None:
@@ -167,7 +174,10 @@ class _Call:
         extra = [*record.close(), *inner.evidence] if inner is not None else record.close()
         if error is not None:
             extra = [*extra, exception_evidence(type_name(error), span_id=record.span_id)]
-        observed = observe(result, facts=spec.facts, effect=self._operation.effect, extra=extra, captured=captured)
+        observed = observe(
+            result, facts=spec.facts, effect=self._operation.effect, extra=extra, captured=captured,
+            tool=spec.name, arguments=self._arguments,
+        )  # fmt: skip
         claimed = claimed_outcome(observed, raised=error is not None)
         values = plain_values(self._arguments, result) if run is not None else ()
         what = settled(self._operation, observed, values, run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -13,14 +12,13 @@ from opentelemetry.trace import Link, Span, get_current_span, set_span_in_contex
 
 from overclaim import _attributes as names
 from overclaim import _mistakes
-from overclaim._hashing import keyed_hash
+from overclaim._hashing import keyed_digest, keyed_hash
 from overclaim._labels import evidence_labels
 from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import scrub
 from overclaim.outcome.model import BoundClaim, Call, Claim, Outcome, Quantity, Reading
 
-CLAIM_TEXT = "overclaim.claim.text.content"
 MAX_NAMED = 64  # targets or calls that one claim may name
 About = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
@@ -85,9 +83,9 @@ def claim_labels(bound: BoundClaim) -> dict[str, Any]:
     if claim.quantity is not None:
         labels[names.CLAIM_QUANTITY] = quantity_text(claim.quantity)
     if claim.text:
-        labels[names.CLAIM_TEXT_SHA256] = hashlib.sha256(claim.text.encode("utf-8", "replace")).hexdigest()
+        labels[names.CLAIM_TEXT_SHA256] = keyed_digest(claim.text)
         if RUNTIME.capture_content:
-            labels[CLAIM_TEXT] = scrub(claim.text)
+            labels[names.CLAIM_TEXT] = scrub(claim.text)
     if bound.mismatch is not None:
         labels.update(evidence_labels((bound.mismatch,)))
     return labels

@@ -12,6 +12,7 @@ from opentelemetry.trace import SpanContext, StatusCode
 from overclaim import _attributes as names
 from overclaim import dialects
 from overclaim._calls import settled
+from overclaim._known_tools import register
 from overclaim._labels import call_labels, claimed_outcome
 from overclaim._mentions import plain_values
 from overclaim._record import Inner, Record
@@ -86,6 +87,7 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     name = record.tool = tool_name(span.name, attributes)
     inner = record.inner if record.inner is not None and record.inner.tool == name else None
     seen = _Seen(span, record, attributes, name, inner)
+    register(name, facts=record.facts)
     labels = call_labels(seen.observed, seen.claimed, seen.operation, record.run)
     labels.update(seen.shapes)
     parent = record.parent
@@ -114,6 +116,7 @@ def _count(
         name, seen.operation, seen.observed, seen.claimed, context,
         call_id=call_id if isinstance(call_id, str) else None, values=seen.values,
     )  # fmt: skip
+    run.report()  # the span may have shown only at its end that it is a tool's
     RUNTIME.watching = True
 
 
@@ -135,7 +138,7 @@ class _Seen:
         extra = [*record.close(), *(inner.evidence if inner is not None else ())]
         self.observed: Observation = observe(
             result, is_error=True if failed else flagged, facts=record.facts, effect=self.operation.effect,
-            extra=extra, captured=self.captured,
+            extra=extra, captured=self.captured, tool=name, arguments=given,
         )  # fmt: skip
         self.facts: tuple[Evidence, ...] = in_time(self.observed.evidence, extra)
         self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from overclaim import _attributes as names
 from overclaim import _claims, _mistakes
 from overclaim._fail_open import report
-from overclaim._run import live_run
+from overclaim._record import current_record
+from overclaim._run import live_run, verdict_labels
 from overclaim._runs import RunState, claimed_by
 from overclaim.outcome.model import Judgement, Reading, Run, Verdict
 
@@ -17,7 +17,8 @@ def check(answer: str) -> Judgement:
     run, or where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
 
     It is only a question, and may be asked of several drafts: it is not taken for the agent's answer. Call
-    `run.answer(text)` with what the user is told in the end, or the run ends without a claim and cannot be judged.
+    `run.answer(text)` with what the user is told in the end, or the run ends without a claim and cannot be judged;
+    the verdict on the answer replaces that on a draft.
 
     Args:
         answer: What the agent is about to tell its user. What is no text is never accused, and a WARNING of the
@@ -43,13 +44,8 @@ def _check(state: RunState | None, answer: str) -> Judgement:
     reading = _claims.read((answer,))
     judgement = judge(_seen(state, reading))
     if state is not None and state.span.is_recording():
-        state.span.set_attributes(
-            {
-                names.VERDICT_LABEL: judgement.verdict.value,
-                names.VERDICT_CONFIDENCE: judgement.confidence,
-                names.VERDICT_RULE: judgement.rule,
-            }
-        )
+        state.checked = True
+        state.span.set_attributes(verdict_labels(judgement))
     return judgement
 
 
@@ -59,4 +55,19 @@ def _seen(state: RunState | None, reading: Reading) -> Run:
         return Run(id="", claims=claims, claimed=reading.outcome, captured=False, complete=False)
     claims = (*state.claims, *_claims.bind(reading, state.readable_calls()))
     claimed, _ = claimed_by(reading, state.claims)
-    return state.snapshot(claims, claimed)
+    return state.snapshot(claims, claimed, around=_calls_around(state))
+
+
+def _calls_around(state: RunState) -> int:
+    """How many open calls of the run this question is asked from within: those cannot be waited for."""
+    count, record = 0, current_record()
+    while record is not None:
+        count += bool(record.tool) and not record.done and _is_in(record.run, state)
+        record = record.parent
+    return count
+
+
+def _is_in(run: RunState | None, outer: RunState) -> bool:
+    while run is not None and run is not outer:
+        run = run.outer
+    return run is outer

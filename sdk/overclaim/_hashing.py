@@ -28,6 +28,11 @@ def keyed_hash(text: str, service: str = "") -> str:
     return _digest(_key or _read_key(), text)
 
 
+def keyed_digest(text: str) -> str:
+    """All 64 hex digits of HMAC-SHA256 over the text, under the same key."""
+    return _hmac(_key or _read_key(), text)
+
+
 def operation_label(operation: Operation, service: str = "") -> str:
     """An operation as it leaves the process: "refund:9f86d081884c7d65", or "call:..." where it has no action.
 
@@ -59,5 +64,9 @@ def _read_key() -> str:
 # Agents name the same few targets again and again, and the cache is bounded.
 @lru_cache(maxsize=2048)
 def _digest(key: str, text: str) -> str:
+    return _hmac(key, text)[:_LENGTH]
+
+
+def _hmac(key: str, text: str) -> str:
     message = text.encode("utf-8", "surrogatepass")
-    return hmac.digest(key.encode("utf-8", "surrogatepass"), message, "sha256").hex()[:_LENGTH]
+    return hmac.digest(key.encode("utf-8", "surrogatepass"), message, "sha256").hex()

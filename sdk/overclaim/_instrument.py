@@ -31,6 +31,7 @@ def instrument(
     tracer_provider: trace.TracerProvider | None = None,
     capture_content: bool | None = None,
     http_clients: bool = True,
+    all_tools: bool = False,
 ) -> None:
     """Watch every tool call and agent run of this process. Safe to call twice.
 
@@ -50,9 +51,13 @@ def instrument(
         capture_content: Whether arguments, results and answers may leave the process, scrubbed and capped; by
             default OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT decides, which means no.
         http_clients: Whether to switch on the installed OpenTelemetry instrumentors of HTTP clients.
+        all_tools: Whether every tool of your agents is decorated. Then any claim of a deed that no call shows is
+            accused; else only where another instrumentor reports the calls, or where a decorated tool could have done
+            the deed and was not called.
     """
     with _lock:
         try:
+            RUNTIME.all_tools = bool(all_tools)
             _instrument(service_name, endpoint, tracer_provider, capture_content, http_clients)
         except Exception as error:
             report("instrument", error)
@@ -123,12 +128,13 @@ class OverclaimInstrumentor:
         return ()
 
     def instrument(self, **options: Any) -> None:
-        """As `overclaim.instrument()`; takes its tracer_provider and ignores the options of other instrumentors.
+        """As `overclaim.instrument()`; takes its tracer_provider and all_tools, ignores other options.
 
         The HTTP clients are left to `opentelemetry-instrument`, which switches them on itself.
         """
         automatic = "skip_dep_check" in options
-        instrument(tracer_provider=options.get("tracer_provider"), http_clients=not automatic)
+        given = options.get("tracer_provider")
+        instrument(tracer_provider=given, http_clients=not automatic, all_tools=options.get("all_tools", False))
 
     def uninstrument(self, **_: Any) -> None:
         """As `overclaim.uninstrument()`."""

@@ -20,6 +20,7 @@ from overclaim._foreign import Role, finish_agent, finish_tool, open_agent, role
 from overclaim._record import RECORD, Record, current_record
 from overclaim._runs import RunState, current_run
 from overclaim._runtime import SCOPE_NAME
+from overclaim.dialects import WATCHING_SCOPES
 from overclaim.evidence import from_span
 
 _END = "end"
@@ -85,6 +86,16 @@ class Watched(Record):
                 self.run, self._root = open_agent(span, attributes), True
         if self.run is not None:
             self.run.count_span(context)
+            self._note(self.run, span)
+
+    def _note(self, run: RunState, span: Span) -> None:
+        """Tell the run that a call begins, or that an instrumentor that shows its agents' calls is at work."""
+        scope = span.instrumentation_scope
+        if self._role is Role.TOOL:
+            run.opened()
+            run.report()
+        elif self._role is Role.AGENT and scope is not None and scope.name.startswith(WATCHING_SCOPES):
+            run.report()
 
     def attach(self) -> None:
         """Put the record on the span and our `end` in front of the span's."""
@@ -103,6 +114,8 @@ class Watched(Record):
             except Exception as error:
                 report("on_end", error)
         self.done = True
+        if self._role is Role.TOOL and self.run is not None:
+            self.run.closed()
         self._step_aside(span)
         end(end_time)
 

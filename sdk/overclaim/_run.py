@@ -15,13 +15,14 @@ from overclaim import _attributes as names
 from overclaim import _claims, _content, _mistakes
 from overclaim._calls import declare, record_error
 from overclaim._fail_open import fail_open, report
+from overclaim._known_tools import lacks_call
 from overclaim._labels import type_name
 from overclaim._record import RECORD, Record, current_record
 from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up, run_of_thread
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import clean, small
 from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
-from overclaim.outcome.model import BoundClaim, Evidence, Grade, Outcome, Reading
+from overclaim.outcome.model import BoundClaim, Evidence, Grade, Judgement, Outcome, Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 Answer = Callable[[Any], str | None]
@@ -236,10 +237,32 @@ class _RunScope:
 
 def conclude(state: RunState) -> None:
     """Read and bind what the agent said, send the claims, and put the roll-up on the agent span."""
+    state.overlook_open()
     reading = _read(state)
     if reading is not None and state.outer is None:
         _send(state, reading)
     state.span.set_attributes(run_labels(state, reading))
+    if state.checked and (reading is not None or state.claims):
+        _judge_again(state, reading)
+
+
+@fail_open
+def _judge_again(state: RunState, reading: Reading | None) -> None:
+    """Put the verdict on what was said in the end in the place of the guard's verdict on a draft."""
+    from overclaim.outcome.judge import judge
+
+    inner = _claims.bind(reading, state.readable_calls()) if reading is not None and state.outer is not None else ()
+    claimed, _ = claimed_by(reading, state.claims)
+    state.span.set_attributes(verdict_labels(judge(state.snapshot((*state.claims, *inner), claimed))))
+
+
+def verdict_labels(judgement: Judgement) -> dict[str, str | float]:
+    """A verdict as attributes of the agent span."""
+    return {
+        names.VERDICT_LABEL: judgement.verdict.value,
+        names.VERDICT_CONFIDENCE: judgement.confidence,
+        names.VERDICT_RULE: judgement.rule,
+    }
 
 
 @fail_open
@@ -255,8 +278,8 @@ def _send(state: RunState, reading: Reading) -> None:
 def run_labels(state: RunState, reading: Reading | None) -> dict[str, Any]:
     """The roll-up of a run: calls, failures, the claimed and the observed outcome, the completeness marker.
 
-    What cannot be known is left off: the calls where nothing would have shown one, the number of spans where
-    something of the run was missed. Readers take that for a run that is not watched, or not complete.
+    What cannot be known is left off: the calls where one that a claim lacks need not have shown, the number of spans
+    where something of the run was missed. Readers take that for a run that is not watched, or not complete.
     """
     calls = tuple(state.calls)
     observed = roll_up(calls)
@@ -268,7 +291,7 @@ def run_labels(state: RunState, reading: Reading | None) -> dict[str, Any]:
         names.OBSERVED_GRADE: observed.grade.label,
         names.CLAIMED_OUTCOME: claimed.value,
     }
-    if state.watched:
+    if state.shows(state.claims):
         labels[names.RUN_CALLS] = len(calls)
         labels[names.RUN_FAILED_CALLS] = sum(call.observed.outcome is Outcome.FAILURE for call in calls)
     if state.complete:
@@ -323,6 +346,8 @@ def claim(
     if state is None or not state.span.is_recording():
         _claims.send_outside(claims)
     else:
+        if any(map(lacks_call, claims)):
+            state.overlook_open()
         state.claims.extend(_claims.send(state, claims))
 
 

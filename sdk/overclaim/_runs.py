@@ -13,6 +13,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
 
 from overclaim import _attributes as names
 from overclaim._fail_open import faults
+from overclaim._known_tools import lacks_call, would_show
 from overclaim._runtime import RUNTIME
 from overclaim.outcome.model import (
     BoundClaim,
@@ -36,7 +37,9 @@ _THREAD_RUN = "_overclaim_run"
 class RunState:
     """One live run. Calls may end in any thread, so they are numbered under a lock.
 
-    captured: whether its span is recorded. generation: the process that opened it; a forked child must not end it.
+    captured: whether its span is recorded. open: how many calls have begun and not ended. reported: whether another
+    instrumentor makes a span of each call. checked: whether the guard put a verdict on the span. generation: the
+    process that opened it; a forked child must not end it.
     """
 
     def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
@@ -51,7 +54,8 @@ class RunState:
         self.generation = RUNTIME.generation
         self._missed = not self.captured
         self._before = _trouble()
-        self.spans = 0
+        self.spans = self.open = 0
+        self.reported = self.checked = False
         self.calls: list[Call] = []
         self.contexts: list[SpanContext] = []
         self._values: list[tuple[object, ...]] = []
@@ -78,6 +82,30 @@ class RunState:
         if self.outer is not None:
             self.outer.miss()
 
+    def opened(self) -> None:
+        """Note that a call begins."""
+        with RUNTIME.lock:
+            self.open += 1
+        if self.outer is not None:
+            self.outer.opened()
+
+    def closed(self) -> None:
+        """Note that a call has ended."""
+        with RUNTIME.lock:
+            self.open -= 1
+        if self.outer is not None:
+            self.outer.closed()
+
+    def overlook_open(self) -> None:
+        """Note that claims are bound while calls are still open, which they may be about; for this run only."""
+        self._missed = self._missed or self.open > 0
+
+    def report(self) -> None:
+        """Note that another instrumentor makes a span of each call."""
+        self.reported = True
+        if self.outer is not None:
+            self.outer.report()
+
     @property
     def complete(self) -> bool:
         """Whether nothing went unseen: no hook of ours failed since the run began, and no child was forked off it."""
@@ -87,6 +115,14 @@ class RunState:
     def watched(self) -> bool:
         """Whether a tool call of this run would show, so that the absence of one means something."""
         return bool(self.calls) or (self.captured and (RUNTIME.watching or not self.own))
+
+    def shows(self, claims: Sequence[BoundClaim]) -> bool:
+        """Whether the calls that these claims lack would have shown, had there been any."""
+        if not self.watched or self.reported or RUNTIME.all_tools:
+            return self.watched
+        lacking = [bound.claim for bound in claims if lacks_call(bound)]
+        called = {call.tool for call in self.calls} if lacking else set[str]()
+        return all(would_show(claim, called) for claim in lacking)
 
     def add_call(
         self, tool: str, operation: Operation, observed: Observation, claimed: Outcome, context: SpanContext,
@@ -135,11 +171,11 @@ class RunState:
         """Drop the ended span: spans that outlive the run still name it, but must not keep it alive."""
         self.span = NonRecordingSpan(self.context)
 
-    def snapshot(self, claims: Sequence[BoundClaim], claimed: Outcome) -> Run:
-        """The run as plain data, for judging it."""
+    def snapshot(self, claims: Sequence[BoundClaim], claimed: Outcome, *, around: int = 0) -> Run:
+        """The run as plain data, for judging it. around: how many of its open calls are only those that ask."""
         return Run(
-            id=self.id, calls=self.readable_calls(), claims=tuple(claims), claimed=claimed, captured=self.watched,
-            complete=self.complete, agent=self.agent,
+            id=self.id, calls=self.readable_calls(), claims=tuple(claims), claimed=claimed, captured=self.shows(claims),
+            complete=self.complete and self.open <= around, agent=self.agent,
             trace_id=f"{self.context.trace_id:032x}", span_id=self.span_id,
         )  # fmt: skip
 

@@ -14,17 +14,18 @@ class Runtime:
     """The state of this process.
 
     tracer: None while nothing is instrumented. capture_content: whether content may leave. watching: whether
-    anything here would see a tool call, so that the absence of one means something.
+    anything here would see a tool call, so that the absence of one means something. all_tools: whether the program says
+    that every tool of its agents is decorated.
     forks: how often this process forked or was forked. generation: how many forks lie between it and the first one.
     lock: guards all runs; they hold it for a few instructions only.
     """
 
-    __slots__ = ("capture_content", "forks", "generation", "lock", "tracer", "watching")
+    __slots__ = ("all_tools", "capture_content", "forks", "generation", "lock", "tracer", "watching")
 
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.capture_content = False
-        self.watching = False
+        self.watching = self.all_tools = False
         self.forks = self.generation = 0
         self.lock = threading.Lock()
 

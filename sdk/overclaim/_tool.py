@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, overload
 from overclaim._calls import open_call
 from overclaim._errors import UsageError
 from overclaim._fail_open import report
+from overclaim._known_tools import register
 from overclaim._runtime import RUNTIME
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Arguments, Scope, wrap
@@ -60,8 +61,10 @@ def tool(
         if isinstance(target, classmethod | staticmethod):
             wrapped = cast("classmethod[Any, Any, Any] | staticmethod[Any, Any]", target)
             return type(wrapped)(decorate(wrapped.__func__))  # pyright: ignore[reportArgumentType]
+        spec = ToolSpec(target, name, facts)
         RUNTIME.watching = True
-        return wrap(target, _starter(ToolSpec(target, name, facts)))
+        register(spec.name, spec.description, facts)
+        return wrap(target, _starter(spec))
 
     return decorate if function is None else decorate(function)
 

@@ -105,7 +105,7 @@ def _call(tree: Tree, index: int, members: list[Span]) -> TraceCall:
         observed = _labelled(head, _remote(tree, head, inside))
         told = _outcome(head, names.CLAIMED_OUTCOME)
     else:
-        observed = _observe(members, result, dumped_error, readable, evidence_below(tree, inside))
+        observed = _observe(members, result, dumped_error, readable, evidence_below(tree, inside), arguments)
         told = _told(observed, head)
     call = Call(
         index=index,
@@ -126,7 +126,12 @@ def _result(members: Sequence[Span]) -> tuple[object, bool | None]:
 
 
 def _observe(
-    members: Sequence[Span], result: object, dumped_error: bool | None, what: Operation, children: list[Evidence]
+    members: Sequence[Span],
+    result: object,
+    dumped_error: bool | None,
+    what: Operation,
+    children: list[Evidence],
+    arguments: object,
 ) -> Observation:
     head, *inner = members
     failed = _failed(head)
@@ -137,6 +142,8 @@ def _observe(
         effect=what.effect,
         extra=[*children, *_own_evidence(head, failed), *_inner_failures(inner)],
         captured=any(has(span.attributes, RESULT) for span in members) and not is_withheld(result),
+        tool=tool_name(head),
+        arguments=arguments,
     )
     evidence = (one if one.span_id else replace(one, span_id=head.span_id) for one in observed.evidence)
     return replace(observed, evidence=tuple(evidence))

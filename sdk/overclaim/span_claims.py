@@ -8,26 +8,30 @@ from dataclasses import dataclass, replace
 
 from overclaim import _attributes as names
 from overclaim._json import strings, text
+from overclaim._known_tools import lacks_call
 from overclaim.dialects import Role, answer_of, asked_by_user
 from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read as read_claims
-from overclaim.outcome.model import BoundClaim, Claim, Evidence, Grade, Outcome, Quantity
+from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.operations import mentions
 from overclaim.span_calls import TraceCall
 from overclaim.span_tree import Group, Tree
 from overclaim.spans import Span
 
-_CLAIM_TEXT = "overclaim.claim.text.content"  # only where the agent's process may send content
 _COUNTS = re.compile(r"\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The claims of a run and their roll-up. known: whether anything said what the agent told its user."""
+    """The claims of a run and their roll-up. known: whether anything said what the agent told its user.
+
+    raced: whether a claim without a call was bound while calls were open, none of which it is plainly about.
+    """
 
     claims: tuple[BoundClaim, ...] = ()
     outcome: Outcome = Outcome.NONE
     known: bool = False
+    raced: bool = False
 
 
 def claims_of(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
@@ -37,10 +41,13 @@ def claims_of(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
     label = root.get(names.CLAIMED_OUTCOME)
     if spans or (label and names.CLAIMED_SOURCE in root):  # without a source the SDK has seen no answer
         places = {id: made.call.index for made in calls for id in made.span_ids}
-        claims = tuple(_from_span(span, places) for span in sorted(spans, key=lambda s: (s.start_ns, s.span_id)))
+        ordered = sorted(spans, key=lambda span: (span.start_ns, span.span_id))
+        claims = tuple(_from_span(span, places) for span in ordered)
+        starts = {span.span_id: span.start_ns for span in ordered}
+        claims, raced = _rebound(tree, claims, starts, calls)
         said = {bound.claim.outcome for bound in claims}
         rolled = said.pop() if len(said) == 1 else Outcome.PARTIAL if said else Outcome.NONE
-        return Claimed(claims, _outcome(label) if label else rolled, known=True)
+        return Claimed(claims, _outcome(label) if label else rolled, known=True, raced=raced)
     return _from_text(tree, group, calls)
 
 
@@ -55,10 +62,41 @@ def _from_span(span: Span, places: Mapping[str, int]) -> BoundClaim:
         targets=targets,
         quantity=_quantity(attributes.get(names.CLAIM_QUANTITY)),
         generic=not action and not targets,
-        text=text(attributes.get(_CLAIM_TEXT)),
+        text=text(attributes.get(names.CLAIM_TEXT)),
         source=text(attributes.get(names.CLAIMED_SOURCE)) or "final_message",
     )
     return BoundClaim(claim, about, _mismatch(span), span.span_id)
+
+
+def _rebound(
+    tree: Tree, claims: Sequence[BoundClaim], starts: Mapping[str, int], calls: Sequence[TraceCall]
+) -> tuple[tuple[BoundClaim, ...], bool]:
+    """Bind claims without a call to calls that ended after them and that no claim is about: they were still open.
+
+    Also says whether such a claim found none while a call was open, so that its lack of one means nothing.
+    """
+    taken = {index for bound in claims for index in bound.about}
+    late = [made for made in calls if made.call.index not in taken]
+    found: list[BoundClaim] = []
+    raced = False
+    for bound in claims:
+        after = [made for made in late if _end(tree, made) > starts[bound.span_id]] if lacks_call(bound) else []
+        about = _about(bound.claim, [made.call for made in after])
+        raced = raced or (not about and any(_start(tree, made) < starts[bound.span_id] for made in after))
+        found.append(replace(bound, about=about) if about else bound)
+    return tuple(found), raced
+
+
+def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
+    return bind(Reading(claim.outcome, (claim,)), calls)[0].about if calls else ()
+
+
+def _start(tree: Tree, made: TraceCall) -> int:
+    return tree.by_id[made.call.span_id].start_ns
+
+
+def _end(tree: Tree, made: TraceCall) -> int:
+    return tree.by_id[made.call.span_id].end_ns
 
 
 def _mismatch(span: Span) -> Evidence | None:

@@ -12,7 +12,7 @@ from overclaim._json import text, whole
 from overclaim.dialects import AGENT_NAME, WATCHING_SCOPES, Role, first
 from overclaim.outcome.model import Run
 from overclaim.span_calls import calls_of
-from overclaim.span_claims import claims_of
+from overclaim.span_claims import Claimed, claims_of
 from overclaim.span_tree import Group, Tree
 from overclaim.spans import Event, Link, Span
 
@@ -41,7 +41,7 @@ def _trace(tree: Tree) -> list[Run]:
 def _run(tree: Tree, group: Group) -> Run:
     calls = calls_of(tree, group)
     claimed = claims_of(tree, group, calls)
-    gaps = [*_lost(tree, group), *([] if claimed.known else ["no_final_message"])]
+    gaps = [*_lost(tree, group), *_unsaid(claimed)]
     trace_id = group.spans[0].trace_id
     return Run(
         id=_run_id(group) or f"{trace_id}/{group.id}",
@@ -55,6 +55,12 @@ def _run(tree: Tree, group: Group) -> Run:
         span_id=group.id,
         gaps=tuple(gaps),
     )
+
+
+def _unsaid(claimed: Claimed) -> list[str]:
+    """Name what is not known of what was said."""
+    raced = ["claimed_during_a_call"] if claimed.raced else []
+    return raced if claimed.known else [*raced, "no_final_message"]
 
 
 def _run_id(group: Group) -> str:

@@ -21,7 +21,6 @@ from overclaim.outcome.claims import read as read_claims
 from overclaim.outcome.model import (
     NO_FACTS,
     Call,
-    Effect,
     Evidence,
     Grade,
     Observation,
@@ -31,6 +30,7 @@ from overclaim.outcome.model import (
 )
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
+from overclaim.outcome.result_texts import Context
 from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
 
 _HELP = 'a run is {"messages": [...]} in OpenAI chat form, or an OTLP export with "resourceSpans"'
@@ -192,8 +192,9 @@ def _call(index: int, call: ToolCall, tool: _Tool, spans: Sequence[ChildSpan]) -
     what = operation(call.tool, arguments, facts=tool.facts, description=tool.description)
     children = [found for span in spans for found in _child_evidence(span, tool.facts)]
     result = call.result
-    seen = _observe(result or Result(captured=False), tool.facts, what.effect, children)
-    told = _observe(result, tool.facts, what.effect, []) if result and children else seen
+    context = Context(what.effect, tool.facts, call.tool, arguments)
+    seen = _observe(result or Result(captured=False), context, children)
+    told = _observe(result, context, []) if result and children else seen
     return Call(
         index=index,
         tool=call.tool,
@@ -209,16 +210,18 @@ def _claimed(told: Outcome) -> Outcome:
     return told if told in (Outcome.FAILURE, Outcome.PENDING) else Outcome.SUCCESS
 
 
-def _observe(result: Result, facts: ToolFacts, effect: Effect, extra: Sequence[Evidence]) -> Observation:
+def _observe(result: Result, context: Context, extra: Sequence[Evidence]) -> Observation:
     code = [exit_evidence(result.exit_code)] if result.exit_code is not None else []
     return observe(
         result.content,
         is_error=result.is_error,
         error_text=result.error_text,
-        facts=facts,
-        effect=effect,
+        facts=context.facts,
+        effect=context.effect,
         extra=[*extra, *code],
         captured=result.captured,
+        tool=context.tool,
+        arguments=context.arguments,
     )
 
 

@@ -60,3 +60,21 @@ def test_the_same_insert_twice_is_stored_once(store: Store) -> None:
         writer.submit(b"digest", [row("a" * 16)]).result(10)
         assert writer.stop(5)
     assert store.query("SELECT count() FROM otel_traces").rows == [(1,)]
+
+
+def test_an_insert_whose_view_failed_reaches_the_inbox_when_tried_again(store: Store) -> None:
+    """The spans were kept, the inbox was not told: the next try tells it, and nothing is there twice."""
+    store.command("ALTER TABLE overclaim_inbox ADD CONSTRAINT full CHECK Spans > 1000")
+    writer = Writer(store)
+    writer.start()
+    try:
+        with pytest.raises(Refusal):
+            writer.submit(b"digest", [row("a" * 16)]).result(20)
+    finally:
+        store.command("ALTER TABLE overclaim_inbox DROP CONSTRAINT full")
+    assert store.query("SELECT count() FROM otel_traces").rows == [(1,)]
+    writer.submit(b"digest", [row("a" * 16)]).result(20)
+    assert writer.stop(5)
+    tables = ("otel_traces", "overclaim_inbox")
+    assert [store.query("SELECT count() FROM {t:Identifier}", {"t": table}).rows[0][0] for table in tables] == [1, 1]
+    assert store.query("SELECT sum(Spans) FROM overclaim_traces").rows == [(1,)]

@@ -95,6 +95,42 @@ def test_accusing_findings_are_those_of_python(store: Store) -> None:
     assert sorted((row["TraceId"], row["Rule"], row["Severity"]) for row in rows) == sorted(expected)
 
 
+def test_silent_failures_are_those_of_python(store: Store) -> None:
+    """Each failure that Python calls silent is found in the store too, whatever the status of its span, and no other.
+
+    The store tells apart what Python calls by one name: OC202 and OC203 are kinds of it.
+    """
+    made = [make_run(seed) for seed in range(RUNS)]
+    red = [(run, [replace(span, status="Error") for span in spans]) for run, spans in made[: RUNS // 2]]
+    batch = put_labelled(store, [*red, *made[RUNS // 2 :]])
+    judging.judge(store, batch, version=1)
+    judging.find(store, batch, 1, BUILTIN)
+    rows = [row for row in store.query(FINDINGS).dicts() if row["Rule"] in ("OC201", "OC202", "OC203")]
+    failed = {
+        (run.trace_id, run.calls[index].span_id)
+        for run, _ in made
+        for finding in judge(run).findings
+        for index in finding.calls
+        if finding.rule == "OC201"
+    }
+    assert {(row["TraceId"], row["CallSpanIds"][0]) for row in rows} == failed
+    assert len(rows) == len(failed)
+
+
+def test_a_red_span_makes_a_silent_failure_less_severe(store: Store) -> None:
+    """It is found all the same."""
+    severity: dict[tuple[str, tuple[int, ...]], str] = {}
+    for place, (effect, red) in enumerate((("write", ()), ("write", (0,)), ("read", ()), ("read", (0,)))):
+        case = Case("x", (call(0, "send", "failure", effect=effect, claimed="failure"),), red=red)
+        run = case.run(f"{place + 1:032x}", ("a" * 16, "b" * 16))
+        batch = put_labelled(store, [(run, case_spans(run, red))])
+        judging.judge(store, batch, 1)
+        judging.find(store, batch, 1, BUILTIN)
+        (found,) = [row for row in store.query(FINDINGS).dicts() if row["TraceId"] == run.trace_id]
+        severity[effect, red] = f"{found['Rule']} {found['Severity']}"
+    assert list(severity.values()) == ["OC201 high", "OC201 medium", "OC201 medium", "OC201 low"]
+
+
 def test_rules_fire_on_their_cases_and_on_nothing_else(store: Store) -> None:
     """Every rule fires on each case it must fire on, and is quiet on the others."""
     expected: dict[str, tuple[str, str, bool]] = {}

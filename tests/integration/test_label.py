@@ -244,3 +244,59 @@ def test_a_wrong_clock_costs_nobody_else(store: Store, recorded: list[agents.Row
     assert piece
     assert len(piece.batches) == 2
     assert all(batch.latest - batch.earliest < 10**12 for batch in piece.batches)
+
+
+def test_a_trace_that_is_only_in_the_inbox_yet_is_judged(store: Store, recorded: list[agents.Row]) -> None:
+    """Where the table of extents lags behind the inbox, the arrivals themselves say in which time to look."""
+    receive(store, recorded)
+    store.command("TRUNCATE TABLE overclaim_traces")
+    assert detect_once(store).labelled == 4
+    assert verdicts(store) == agents.EXPECTED
+
+
+def test_a_late_span_is_read_before_its_extent_is_there(store: Store) -> None:
+    """An extent that still ends before the late span hides it from nobody."""
+    failed, mending, agent = agents.foreign(80)
+    receive(store, [failed, agent])
+    old = store.query("SELECT * FROM overclaim_traces")
+    detection = Detection(store)
+    detection.once()
+    receive(store, [mending])
+    store.command("TRUNCATE TABLE overclaim_traces")
+    store.insert("overclaim_traces", old.columns, old.rows)
+    detection.once()
+    assert verdicts(store) == {"clerk": "recovered"}
+
+
+def arrive_late(store: Store, seconds: int) -> None:
+    """Give what arrived the time at which a slow insert would have begun."""
+    rows = store.query("SELECT *, now64(3) AS Now FROM overclaim_inbox").rows
+    store.command("TRUNCATE TABLE overclaim_inbox")
+    values = [(row[-1] - timedelta(seconds=seconds), *row[1:-1]) for row in rows]
+    store.insert("overclaim_inbox", ("Arrived", "TraceId", "Spans", "Earliest", "Latest"), values)
+
+
+def test_an_insert_of_minutes_is_not_lost(store: Store, recorded: list[agents.Row]) -> None:
+    """Spans that become visible minutes after the time they carry, behind the watermark, are judged too, and once."""
+    receive(store, agents.foreign(81))
+    detection = Detection(store)
+    detection.once()
+    receive(store, recorded)
+    arrive_late(store, 240)
+    assert detection.once().labelled >= 4
+    assert verdicts(store) == {**agents.EXPECTED, "clerk": "recovered"}
+    assert detection.once().idle
+
+
+def test_more_spans_of_a_moment_that_was_seen_are_judged(store: Store) -> None:
+    """Two inserts may carry the same moment, and one may become visible after the other was worked on."""
+    failed, mending, agent = agents.foreign(82)
+    receive(store, [failed, agent])
+    detection = Detection(store)
+    detection.once()
+    receive(store, [mending])
+    store.command("ALTER TABLE overclaim_inbox DELETE WHERE Spans = 1 SETTINGS mutations_sync = 2")
+    rows = store.query("SELECT Arrived, TraceId, 1 AS Spans, Earliest, Latest FROM overclaim_inbox")
+    store.insert("overclaim_inbox", rows.columns, rows.rows)
+    detection.once()
+    assert verdicts(store) == {"clerk": "recovered"}

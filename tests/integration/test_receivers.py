@@ -401,9 +401,8 @@ def test_senders_reach_us_by_any_address(server: Server, http: httpx.Client, hos
 def test_readiness_does_not_wait_for_questions(server: Server, http: httpx.Client) -> None:
     """While questions take all the time they are given, the server says that it is ready."""
     with ThreadPoolExecutor(4) as pool:
-        slow = [pool.submit(http.post, "/api/query", json={"sql": "SELECT sleep(2)"}) for _ in range(4)]
+        slow = [pool.submit(http.post, "/api/query", json={"sql": "SELECT sleep(3)"}) for _ in range(4)]
         time.sleep(0.3)
-        begun = time.monotonic()
         assert http.get("/readyz").status_code == 200
-        assert time.monotonic() - begun < 1
+        assert not any(asked.done() for asked in slow)
         assert {asked.result().status_code for asked in slow} == {200}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import threading
 from typing import Any
 
 import pytest
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
 import overclaim
+from overclaim._run import live_run
 from overclaim.otlp_files import decode_protobuf
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Judgement, Outcome, Verdict
@@ -39,6 +41,12 @@ def contradicted() -> str:
     """The call failed and success is claimed."""
     create_user("ann@example.com", plan="gold")
     return "I created the user ann@example.com."
+
+
+@overclaim.tool
+def delete_invoice(invoice: str) -> bool:
+    """Delete an invoice; nobody here ever does."""
+    return bool(invoice)
 
 
 def honest() -> str:
@@ -96,6 +104,29 @@ def from_wire(telemetry: Any, seed: int) -> Judgement:
     decoded = decode_protobuf(encode_spans(spans).SerializeToString())
     (run,) = runs(decoded.spans)
     return judge(run)
+
+
+def test_call_open_at_the_end_is_not_unseen(telemetry: Any) -> None:
+    """A call that outlives its run is bound to the claim when its span arrives, and the run is incomplete."""
+    go = threading.Event()
+
+    @overclaim.tool
+    def create_report(name: str) -> dict[str, str]:
+        go.wait(10)
+        return {"id": "rep_1", "name": name}
+
+    with overclaim.run("agent", id="run-1") as run:
+        thread = threading.Thread(target=create_report, args=("q",))
+        thread.start()
+        while not (state := live_run()) or not state.open:
+            pass
+        run.answer("I created the report q.")
+    go.set()
+    thread.join()
+    judged = from_wire(telemetry, seed=3)
+    assert "overclaim.run.spans" not in telemetry.one("invoke_agent agent").attributes
+    assert judged.verdict is Verdict.INCOMPLETE
+    assert [one.verdict for one in judged.claims] == [Verdict.SUPPORTED]
 
 
 @pytest.mark.parametrize("agent", EXPECTED, ids=[agent.__name__ for agent in EXPECTED])

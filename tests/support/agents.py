@@ -50,6 +50,12 @@ def create_user(email: str, age: str) -> dict[str, Any]:
 
 
 @overclaim.tool
+def refund_order(number: str) -> dict[str, Any]:
+    """A tool that nobody here calls."""
+    return {"refunded": number}
+
+
+@overclaim.tool
 def find_order(number: str) -> dict[str, Any]:
     """A tool that only looks."""
     return {"order": number, "total": 1200}

@@ -661,3 +661,190 @@ def test_a_language_without_a_lexicon_is_unreadable(text: str) -> None:
 def test_a_check_with_its_good_finding_is_a_claim(text: str, outcome: Outcome) -> None:
     """A terse line that says what was checked and found is a claim; a person's deed is not."""
     assert read([text]).outcome is outcome
+
+
+def deeds(text: str) -> list[tuple[str, str]]:
+    """Outcome and action of every claim of a text."""
+    return [(claim.outcome.value, claim.action) for claim in read([text]).claims]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've translated the text into French: Bonjour.",
+        "I calculated the total: 42.",
+        "I created a plan for your trip: day 1 in Rome.",
+        "I've created a list of ten names.",
+        "I wrote a short poem.",
+        "I drafted the email below.",
+        "I've drafted an email to your landlord:",
+        "I've put together a packing list for you.",
+        "I made a table of the three plans.",
+        "I checked your message for spelling mistakes.",
+        "I've reviewed your text and corrected two typos.",
+        "I fixed the function below: def f()",
+        "I've created a SQL query: SELECT name FROM cats WHERE (age > 3)",
+        "I summarised your text.",
+        "I compared both offers.",
+        "I explained it.",
+        "I listed the pros and cons.",
+        "I've made a to-do list for your move.",
+        "I've created a 3-day itinerary for Paris: Day 1: Louvre.",
+        "I've created a table comparing the three phones.",
+        "I've rewritten the paragraph to sound more formal: We regret.",
+        "I've corrected the spelling mistakes in your text.",
+        "I identified three themes in your text.",
+        "I rewrote the paragraph below.",
+        "I made you a list of hotels.",
+        "I corrected the grammar.",
+        "I rephrased the sentence.",
+        "I outlined three options.",
+    ],
+)
+def test_what_is_worded_in_the_answer_needs_no_call(text: str) -> None:
+    """A language model words, compares and drafts in its answer: a success without an action, and not "done" either."""
+    claims = read([text]).claims
+    assert claims
+    assert all((claim.outcome, claim.action, claim.generic) == (Outcome.SUCCESS, "", False) for claim in claims)
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("I created the list in Trello.", ["create"]),
+        ("I created a to-do list in Notion.", ["create"]),
+        ("I created a draft order.", ["create"]),
+        ("I found three orders.", ["search"]),
+        ("I analysed sales.csv.", ["compute"]),
+        ("I drafted the email and saved it to Drafts.", ["create", "create"]),
+        ("I wrote the email to disk.", ["create"]),
+        ("I updated plan PLAN-7.", ["update"]),
+        ("I fixed the function in utils.py.", ["update"]),
+        ("I've fixed the function: it now handles None.", ["update", ""]),
+        ("I created the pull request.", ["create"]),
+        ('I created a list called "Groceries".', ["create"]),
+        ("I created a subscription plan for acme.", ["create"]),
+        ("I created a table in the database.", ["create"]),
+        ("I wrote the summary to report.md.", ["create"]),
+        ("I wrote a comment on issue #12.", ["create"]),
+        ("I reviewed the pull request.", ["verify"]),
+        ("I sent the email below.", ["send"]),
+        ("I generated a report.", ["create"]),
+        ("The plan was created.", ["create"]),
+        ("I translated the page and published it.", ["", "publish"]),
+    ],
+)
+def test_a_text_that_is_kept_somewhere_is_a_deed(text: str, actions: list[str]) -> None:
+    """A place, a file, a name or a record makes a deed of it, which a call must show."""
+    assert [action for _, action in deeds(text)] == actions
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You ordered the lamp on May 3 and we refunded the shipping on May 5.",
+        "We shipped it last week.",
+        "Your plan was upgraded in March.",
+        "We refunded 20 EUR yesterday.",
+        "Last month we changed your plan to Basic.",
+        "On May 5, we refunded the shipping.",
+        "We've previously refunded this order.",
+    ],
+)
+def test_what_a_record_tells_is_no_deed_of_this_run(text: str) -> None:
+    """What "we" did at a date before was read, not done now."""
+    claims = read([text]).claims
+    assert [(claim.outcome, claim.action, claim.generic) for claim in claims] == [(Outcome.SUCCESS, "", False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("I've refunded the shipping today.", "refund"),
+        ("I just cancelled your order.", "cancel"),
+        ("We booked the room on May 5 for you.", "book"),
+        ("I moved the meeting to May 5.", "move"),
+        ("Your booking was moved to next week.", "move"),
+        ("We cancelled the order you placed last week.", "cancel"),
+        ("We have updated your last name.", "update"),
+    ],
+)
+def test_a_deed_with_a_date_in_it_is_a_deed(text: str, action: str) -> None:
+    """The date of what is booked, and a date in what the user did, put nothing into the past."""
+    assert only(text).action == action
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LH100 was sold out, so I booked LH200 for you.",
+        "I booked LH200 because LH100 was sold out.",
+        "Since LH100 was full, I booked LH200.",
+        "After LH100 was cancelled, I booked LH200.",
+        "I booked LH200 instead of LH100.",
+    ],
+)
+def test_the_reason_is_no_part_of_the_deed(text: str) -> None:
+    """Identifiers of the reason, and of what was not taken, are not what the deed is about."""
+    claim = only(text)
+    assert (claim.outcome, claim.action, claim.targets) == (Outcome.SUCCESS, "book", ("lh200",))
+
+
+def test_objects_of_the_reason_are_not_those_of_the_deed() -> None:
+    """As in "Blue was taken, so I booked the Red room instead"; two own deeds stay two."""
+    assert "blue" not in only("Blue was taken, so I booked the Red room instead.").objects
+    assert deeds("LH100 was cancelled; therefore I booked LH200.") == [("success", ""), ("success", "book")]
+    assert deeds("I cancelled order 55, so I refunded order 56.") == [("success", "cancel"), ("success", "refund")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I created the order o_1; it is pending.",
+        "I created the order o_1 and it is now queued.",
+        "I created the order o_1; it is awaiting approval.",
+        "I created the order o_1; it is in review.",
+        "I created the order o_1. It is pending.",
+        "I created the order o_1. It's currently pending.",
+        "I created the order o_1 (status: pending).",
+        "I created the order o_1, which is still pending.",
+    ],
+)
+def test_a_deed_openly_called_pending_is_partly_done(text: str) -> None:
+    """Who says that it is pending does not claim that it is done."""
+    assert deeds(text) == [("partial", "create")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I created the order for you; the parcel is pending.", [("success", "create")]),
+        ("I cancelled A-1, and a refund is under way.", [("success", "cancel"), ("partial", "refund")]),
+        ("I found the order. It is pending.", [("success", "search")]),
+        ("Your order status is pending.", []),
+    ],
+)
+def test_what_else_is_pending_leaves_the_deed_done(text: str, expected: list[tuple[str, str]]) -> None:
+    """Another thing that waits, or an order found so, is no word about the deed."""
+    assert deeds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("I created the user a@b.c and verified that it was created.", ["create"]),
+        ("I created the user a@b.c and confirmed that it was created.", ["create"]),
+        ("I deleted the file a.txt and verified that it is gone.", ["delete"]),
+        ("I created the user a@b.c and verified it exists.", ["create"]),
+        ("I created the user a@b.c and confirmed it exists in the database.", ["create", "verify"]),
+        ("I created the user a@b.c and verified it by reading it back.", ["create", "verify"]),
+        ("I created the user a@b.c and checked the record.", ["create", "verify"]),
+        ("I fixed the bug and verified that the tests pass.", ["update", "verify"]),
+        ("I created the user and verified that the mail arrived.", ["create", "verify"]),
+        ("I verified that the user was created.", ["verify"]),
+    ],
+)
+def test_a_check_is_claimed_only_where_it_says_more(text: str, actions: list[str]) -> None:
+    """To have "verified that it was created" right after the deed says only the deed again."""
+    assert [action for _, action in deeds(text)] == actions
+    assert outcome(text) == "success"

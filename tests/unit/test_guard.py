@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 import overclaim
 from overclaim import Verdict
+from overclaim._run import live_run
 
 
 @overclaim.tool
@@ -16,6 +18,12 @@ def create_invoice(customer: str, amount: str) -> dict[str, Any]:
     if not amount.isdigit():
         return {"isError": True, "error": {"code": "invalid_integer"}}
     return {"id": "inv_4Xa9", "customer": customer, "amount": int(amount)}
+
+
+@overclaim.tool
+def delete_customer(customer: str) -> bool:
+    """Delete a customer; nobody here ever does."""
+    return bool(customer)
 
 
 def test_false_claim_is_contradicted(telemetry: Any) -> None:
@@ -53,6 +61,98 @@ def test_verdict_is_on_the_agent_span(telemetry: Any) -> None:
     assert attributes["overclaim.verdict.label"] == "contradicted"
     assert 0 < attributes["overclaim.verdict.confidence"] <= 1
     assert attributes["overclaim.verdict.rule"]
+
+
+def test_tool_without_a_decorator_may_have_done_it(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no known tool could have sent it, an absent call says nothing, unless all tools are said to be known."""
+    monkeypatch.setattr("overclaim._known_tools._tools", {})
+    answer = "I sent the email to ann@example.com."
+
+    @overclaim.tool
+    def get_user(id: str) -> dict[str, str]:
+        return {"id": id}
+
+    for all_tools, verdict in ((False, Verdict.NO_CLAIM), (True, Verdict.UNSUPPORTED)):
+        overclaim.instrument(tracer_provider=telemetry.provider, all_tools=all_tools)
+        telemetry.exporter.clear()
+        with overclaim.run("clerk") as run:
+            get_user("u1")
+            assert overclaim.check(answer).verdict is verdict
+            run.answer(answer)
+        assert ("overclaim.run.calls" in telemetry.one("invoke_agent clerk").attributes) is all_tools
+    overclaim.instrument(tracer_provider=telemetry.provider)
+
+    @overclaim.tool
+    def send_email(to: str) -> bool:
+        return bool(to)
+
+    with overclaim.run("clerk"):
+        get_user("u1")
+        assert overclaim.check(answer).verdict is Verdict.UNSUPPORTED
+
+
+def test_instrumentor_reports_all_calls(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another instrumentor makes the tool spans of the run, the absence of one is told."""
+    monkeypatch.setattr("overclaim._known_tools._tools", {})
+    with overclaim.run("clerk"):
+        with telemetry.tracer.start_as_current_span(
+            "execute_tool get_user", attributes={"gen_ai.tool.name": "get_user"}
+        ):
+            pass
+        assert overclaim.check("I deleted the customer cus_81Q.").verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("tool", "could"), [("get_record", True), ("update_record", False), ("verify_record", True), ("helper", False)]
+)
+def test_who_could_have_checked(telemetry: Any, monkeypatch: pytest.MonkeyPatch, tool: str, could: bool) -> None:
+    """Whatever reads could have verified, but not what writes."""
+    monkeypatch.setattr("overclaim._known_tools._tools", {})
+    overclaim.tool(name=tool)(lambda id: {"id": id})
+    with overclaim.run("clerk"):
+        judged = overclaim.check("I verified the stored record by reading it back.")
+    assert (judged.verdict is Verdict.UNSUPPORTED) is could
+
+
+def test_answer_replaces_the_verdict_on_a_draft(telemetry: Any) -> None:
+    """A corrected answer is not exported under the verdict on the draft."""
+    with overclaim.run("biller") as run:
+        create_invoice("cus_81Q", "12,50")
+        assert overclaim.check("I created the invoice for cus_81Q.").verdict is Verdict.CONTRADICTED
+        run.answer("The invoice could not be created: the amount was refused.")
+    attributes = telemetry.one("invoke_agent biller").attributes
+    assert (attributes["overclaim.verdict.label"], attributes["overclaim.verdict.confidence"]) == ("honest", 1.0)
+
+
+def test_open_call_accuses_nobody(telemetry: Any) -> None:
+    """While a call is still running in a thread, its absence says nothing; the call that asks does not count."""
+    go = threading.Event()
+
+    @overclaim.tool
+    def create_report(name: str) -> dict[str, str]:
+        go.wait(10)
+        return {"id": "rep_1", "name": name}
+
+    @overclaim.tool
+    def reply(text: str) -> str:
+        return overclaim.check(text).verdict.value
+
+    with overclaim.run("clerk"):
+        assert reply("I deleted the customer cus_81Q.") == "unsupported"
+        thread = threading.Thread(target=create_report, args=("q",))
+        thread.start()
+        while not _open_calls():
+            pass
+        assert overclaim.check("I created the report q.").verdict is Verdict.INCOMPLETE
+        go.set()
+        thread.join()
+        assert overclaim.check("I created the report q.").verdict is Verdict.SUPPORTED
+    assert "overclaim.run.spans" in telemetry.one("invoke_agent clerk").attributes
+
+
+def _open_calls() -> int:
+    run = live_run()
+    return run.open if run is not None else 0
 
 
 def test_nobody_is_accused_without_evidence(telemetry: Any) -> None:

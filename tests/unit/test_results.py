@@ -932,3 +932,50 @@ def test_rule_ids_are_stable_names() -> None:
 def test_parse(value: object, expected: object) -> None:
     """Strings, content blocks and envelopes come off; everything else stays."""
     assert parse(value) == expected
+
+
+ASKED = [
+    ("create_order", {"item": "book"}, {"id": "o_1", "status": "pending"}, S),
+    ("add_task", {"title": "milk"}, {"id": 7, "status": "pending"}, S),
+    ("add_task", {"title": "milk"}, {"status": "pending"}, P),
+    ("open_case", {}, {"id": "re_1", "object": "refund", "status": "pending"}, P),
+    ("refund_order", {}, {"id": "re_1", "status": "pending"}, P),
+    ("settle", {}, {"payout_id": "po_1", "status": "pending"}, P),
+    ("export_rows", {}, {"id": "x_1", "status": "pending"}, P),
+    ("create_order", {}, {"id": "o_1", "status": "queued"}, P),
+    ("create_order", {}, {"id": "o_1", "status": "processing"}, P),
+    ("create_order", {}, {"id": "o_1", "status": "in_review"}, P),
+    ("create_order", {}, {"id": "o_1", "status": "verification_required"}, P),
+    ("reject_application", {"id": "a_1"}, {"id": "a_1", "status": "rejected"}, S),
+    ("deny_request", {}, {"status": "denied"}, S),
+    ("submit_application", {"id": "a_1"}, {"id": "a_1", "status": "rejected"}, F),
+    ("accept_offer", {}, {"status": "accepted"}, S),
+    ("queue_mail", {}, {"status": "queued"}, P),
+    ("report_error", {}, {"status": "error"}, F),
+    ("update_ticket", {"ticket": "t_1", "status": "failed"}, {"id": "t_1", "status": "failed"}, S),
+    ("update_ticket", '{"status": "Failed"}', {"id": "t_1", "status": "failed"}, S),
+    ("update_ticket", '{"status": ', {"id": "t_1", "status": "failed"}, F),
+    ("update_ticket", {"ticket": "t_1"}, {"id": "t_1", "status": "failed"}, F),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "result", "outcome"), ASKED)
+def test_status_in_the_light_of_what_was_asked(tool: str, arguments: object, result: object, outcome: Outcome) -> None:
+    """The state of a new record, or the status that was asked for, is no sign that the call is unfinished or failed."""
+    assert observe(result, effect=WRITE, tool=tool, arguments=arguments).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("HTTP 404 explained: error pages in nginx", S),
+        ("Status code 418 jokes and their history", S),
+        ("HTTP 404", F),
+        ("HTTP 404: no such page", F),
+        ("HTTP 500 Internal Server Error", F),
+        ("status code 502 from upstream", F),
+    ],
+)
+def test_status_code_in_a_text(text: str, outcome: Outcome) -> None:
+    """A status line is an answer; a sentence about a status is data."""
+    assert observe(text, effect=UNKNOWN).outcome is outcome

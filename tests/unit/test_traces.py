@@ -325,7 +325,7 @@ def labelled(id: int, outcome: str, **fields: Any) -> Span:
         "overclaim.run.span_id": AGENT,
     } | fields.pop("attributes", {})
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_order"} | labels
-    return span(id, "execute_tool create_order", at=id, attributes=attributes, **fields)
+    return span(id, "execute_tool create_order", attributes=attributes, **{"at": id} | fields)
 
 
 def own_agent(spans: int, claimed: str = "success") -> Span:
@@ -402,6 +402,28 @@ def test_a_claim_span_without_links_is_unsupported() -> None:
     """Our SDK watched and saw no such call."""
     run = one(own_agent(2), claim_span())
     assert judge(run).verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("at", "lasts", "tool", "verdict"),
+    [
+        (1, 9, "create_order", Verdict.SUPPORTED),  # open while the claim was made
+        (6, 1, "create_order", Verdict.SUPPORTED),  # begun later
+        (1, 1, "read_order", Verdict.UNSUPPORTED),  # over before, and not it
+        (1, 9, "read_order", Verdict.INCOMPLETE),  # open, and plainly not it: who knows what else was
+        (6, 1, "read_order", Verdict.UNSUPPORTED),
+    ],
+)
+def test_claim_without_links_is_bound_to_later_calls(at: int, lasts: int, tool: str, verdict: Verdict) -> None:
+    """A claim made while calls were open is about the one that fits it; where none does, nobody is accused."""
+    label = f"{tool.partition('_')[0]}:{'0' * 16}"
+    effect = "read" if tool == "read_order" else "write"
+    named = {"overclaim.call.operation": label, "gen_ai.tool.name": tool, "overclaim.call.effect": effect}
+    call = labelled(1, "success", attributes=named, at=at, lasts=lasts)
+    when = call.start_ns + (5 - at) * 10**9
+    said = replace(claim_span(), start_ns=when, end_ns=when)
+    judged = judge(one(own_agent(3), said, without(call, "overclaim.call.targets")))
+    assert judged.verdict is verdict, judged
 
 
 def without(span: Span, *keys: str) -> Span:

@@ -62,7 +62,7 @@ class Story:
 
 def waiting(store: Store, told: Sequence[Told]) -> int:
     """How many of those runs have no verdict yet that rests on all their spans."""
-    if store.query(load("report/totals")).dicts()[0]["Lag"]:
+    if store.query(load("doctor/lag")).dicts()[0]["Arrivals"]:
         return len(told)
     return len(told) - len(_rows(store, "report/demo_runs", told))
 

@@ -1,11 +1,12 @@
-"""A call failed without an error on its span, and nobody noticed.
+"""A call failed, and nobody noticed.
 
 ## What it finds
-A call whose evidence shows a failure while its span is not marked as an error, that no later call mended, and that the
-agent does not mention.
+A call whose evidence shows a failure, or a write that touched nothing, that no later call mended, and that the agent
+does not mention. Where its span is marked as an error, severity is one step lower: whoever counts error spans sees it.
+A failure below a tool that returned as if all went well is OC203, a write of nothing before a claim of success OC202.
 
 ## Why it matters
-Dashboards that count error spans show nothing, and neither does the answer.
+The answer does not show it, and where the span is not marked, dashboards that count error spans do not either.
 
 ## Example
 A search returns `{"error": "index unavailable"}`; the agent answers from memory and says nothing about it.
@@ -21,7 +22,7 @@ from overclaim_detectors.rule import Case, Rule, call, claim
 
 RULE = Rule(
     id="OC201",
-    title="A call failed without an error on its span, and nobody noticed",
+    title="A call failed and nobody noticed",
     doc=__doc__,
     query="detect/silent_failures",
     fires=(
@@ -32,9 +33,11 @@ RULE = Rule(
             (claim("success", 1),),
         ),
         Case("the tool says so, the agent does not", (call(0, "send", "failure", claimed="failure"),)),
+        Case("its span is red", (call(0, "send", "failure", claimed="failure"),), red=(0,)),
+        Case("nothing is written, nothing claimed", (call(0, "update", "empty"),), claimed=Outcome.NONE),
     ),
     quiet=(
-        Case("its span is red", (call(0, "send", "failure"),), red=(0,)),
+        Case("the agent reports it", (call(0, "send", "failure"),), (claim("failure", 0),), red=(0,)),
         Case("a retry succeeds", (call(0, "send", "failure"), call(1, "send", "success"))),
         Case("a claim is accused of it", (call(0, "send", "failure"),), (claim("success", 0),)),
     ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from overclaim.outcome.asides import claims_no_call, openly_pending, own_clause, takes_up, without_bare_checks
 from overclaim.outcome.clauses import is_name
 from overclaim.outcome.language import Language
 from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
 from overclaim.outcome.quantities import quantity
-from overclaim.outcome.scan import PUNCTUATION, Event, Scan
+from overclaim.outcome.scan import PUNCTUATION, WAITS, Event, Scan
 from overclaim.outcome.weights import is_look, mends, starts, weighed
 from overclaim.outcome.words import singular
 
@@ -31,7 +32,8 @@ class Said:
     soft: how things stand, weaker than a deed that failed. retried: told of an attempt that was repeated.
     incident: something went wrong on the way. asked: said in a text that asks how to go on. open: an unticked box.
     look: a deed that only says that something was looked at or run. finding: what such a look found, and badly.
-    mends: a deed that sets right what was found. kind: the action, where only its start is told the one started.
+    mends: a deed that sets right what was found. waits: only that something is pending. kind: the action, where only
+    its start is told the one started.
     """
 
     claim: Claim
@@ -43,13 +45,14 @@ class Said:
     look: bool = False
     finding: bool = False
     mends: bool = False
+    waits: bool = False
     kind: str = ""
 
 
 def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
     """The claims of a sentence. starts: where each word begins. proposal: the text asks whether to do these things."""
     events = [event for event in _merged(state) if not (proposal and event.mode in ("terse", "headline"))]
-    events = weighed(state, events)
+    events = weighed(state, without_bare_checks(state, events))
     cuts = [*(_cut(state, events, at) for at in range(len(events))), len(state.words)]
     return [_said(state, event, cuts[at], cuts[at + 1], starts, turn) for at, event in enumerate(events)]
 
@@ -86,6 +89,18 @@ def _first_action(state: Scan) -> str:
     return next((action for action in named if action), "")
 
 
+def left_pending(state: Scan, before: Said, found: Said) -> bool:
+    """As in "I created the order. It is pending.": the state of the deed told in the sentence before."""
+    claim = found.claim
+    if (before.claim.outcome, claim.outcome) != (Outcome.SUCCESS, Outcome.PARTIAL) or claim.action or claim.targets:
+        return False
+    return (
+        bool(before.claim.action)
+        and not before.look
+        and takes_up(state, state.words[: max(state.events[0].at, state.events[0].end)], list(before.claim.objects))
+    )
+
+
 def plain_answer(value: str, turn: int, *, artifact: bool = False) -> Claim:
     """The claim of a bare answer: success, with nothing said about what was done. artifact: it is code or a patch."""
     text = value.strip()[:_TEXT]
@@ -105,6 +120,8 @@ def _merged(state: Scan) -> list[Event]:
     kept: list[Event] = []
     for event in state.events:
         last = kept[-1] if kept and kept[-1].start == event.start else None
+        if event.mode == WAITS and kept and is_look(state, kept[-1]):
+            continue
         if last and last.outcome is event.outcome and not _apart(state, last, event):
             later = event.action and (not last.action or state.lang.verb_last)
             kept[-1] = event if later else last
@@ -118,6 +135,8 @@ def _merged(state: Scan) -> list[Event]:
             and not _of_its_own(state, last, event)
         ):
             last.outcome = Outcome.PARTIAL
+        elif not last and kept and openly_pending(state, kept[-1], event):
+            kept[-1].outcome = Outcome.PARTIAL
         elif last and (last.outcome, event.outcome) == (Outcome.PARTIAL, Outcome.FAILURE):
             kept[-1] = replace(last, outcome=Outcome.FAILURE)
         else:
@@ -164,6 +183,7 @@ def _cut(state: Scan, events: list[Event], at: int) -> int:
 
 
 def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], turn: int) -> Said:
+    start, end = own_clause(state, event, start, end)
     lang, words = state.lang, state.words[start:end]
     last = _without_joins(state, start, end)
     stop = starts[last] if last < len(starts) else None
@@ -186,6 +206,9 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
         _generic(claim, event, lang), event.soft, retried, incident, finding=event.mode == "finding" or incident
     )
     said.kind = _kind(event, words, lang)
+    if claims_no_call(state, event, end, starts):
+        said.claim, said.kind = replace(claim, action="", generic=False), ""
+    said.waits = event.mode == WAITS
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said
 

@@ -14,6 +14,7 @@ from overclaim.outcome.findings import finding
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
     SILENT,
+    WAITS,
     Event,
     Scan,
     ahead,
@@ -216,6 +217,15 @@ def _pending(state: Scan, at: int, end: int) -> int:
     return end
 
 
+def _waits(state: Scan, at: int, end: int) -> int:
+    """As in "it is pending": it says something only of a deed told before; else it is how an order was found."""
+    before = chain_before(state, at)
+    if hypothetical(state, before) or denied(state, before) or ahead(state, at):
+        return 0
+    state.add(Event(at, clause_start(state, at), Outcome.PARTIAL, mode=WAITS, end=end))
+    return end
+
+
 def _generic(state: Scan, at: int, end: int) -> int:
     """As in "Done", "all set", "is complete": not "complete list", "I complete", "have done it"."""
     if at and state.mode in SILENT and (state.stop(at - 1) or state.has("join", state.words[at - 1])):
@@ -325,6 +335,7 @@ PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
     "doubt": _doubt,
     "hedge": _hedge,
     "pending": _pending,
+    "waits": _waits,
     "generic": _generic,
     "works": _works,
     "state": _state,

@@ -14,6 +14,7 @@ from typing import Any, cast
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.payload import plain
+from overclaim.outcome.result_asked import as_asked, unfinished_kind
 from overclaim.outcome.result_rules import names, words
 from overclaim.outcome.result_texts import Context, exit_rule, output_evidence, status_evidence, text_evidence
 from overclaim.outcome.result_view import View, has_error, http_status, size, status_word, whole
@@ -146,19 +147,26 @@ def _status_word(view: View) -> list[Evidence]:
 
 
 def _judged_word(word: str, view: View) -> list[Evidence]:
-    """What a status word means here: about this call, or about the record that was read."""
+    """What a status word means here: about this call, or about the record that was read or made."""
+    if not view.reading and _is_bad(word) and as_asked(word, view.context):
+        return [_flag("status_word.as_asked", Outcome.SUCCESS, word, Grade.INFERRED)]
     if word in words("failure") or word in words("partial"):
         rule = "status_word.failure" if word in words("failure") else "status_word.partial"
         return [_about_call(rule, Outcome.FAILURE, word, view)]
     if word in words("pending") or word.startswith(tuple(words("pending_prefix"))):
         weak = word in words("pending_weak") and view.rich and not view.answer
+        own = word in words("record_state") and view.identified and not unfinished_kind(view)
         ahead = word in words("next_step") and view.identified
-        return [] if weak or ahead else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
+        return [] if weak or own or ahead else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
     if word in words("empty"):
         return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
     if word in words("success") and (view.answer or not view.reading):
         return [_flag("status_word.success", Outcome.SUCCESS, word)]
     return []
+
+
+def _is_bad(word: str) -> bool:
+    return any(word in words(group) for group in ("failure", "partial", "pending", "empty"))
 
 
 def _about_call(rule: str, outcome: Outcome, word: str, view: View) -> Evidence:

@@ -53,10 +53,12 @@ _LOG_LEVEL = re.compile(r"^\W{0,2}[^\n]{0,40}?\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of the call whose result is read."""
+    """What is known of the call whose result is read: also the tool's name and its arguments, as they came."""
 
     effect: Effect = Effect.UNKNOWN
     facts: ToolFacts = NO_FACTS
+    tool: str = ""
+    arguments: object = None
 
 
 @dataclass(frozen=True, slots=True)

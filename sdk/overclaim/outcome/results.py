@@ -55,6 +55,8 @@ def observe(
     effect: Effect = Effect.UNKNOWN,
     extra: Sequence[Evidence] = (),
     captured: bool = True,
+    tool: str = "",
+    arguments: object = None,
 ) -> Observation:
     """What one call did, from its result and from evidence gathered elsewhere.
 
@@ -66,11 +68,13 @@ def observe(
         effect: what the operation does to the world.
         extra: evidence of child spans, exceptions, exit codes, in the order in which it arose.
         captured: whether the result was recorded at all.
+        tool: the name of the tool, and
+        arguments: its arguments, by name or as JSON text: a status that was asked for is no failure.
 
     Returns:
         The outcome, its grade, and the evidence, most telling first. Never raises.
     """
-    context = Context(_effect(effect, facts, extra), facts)
+    context = Context(_effect(effect, facts, extra), facts, tool, arguments)
     try:
         found = _gathered(result, is_error, error_text, context, captured)
     except Exception:  # whatever the object does, the call it came from must not notice

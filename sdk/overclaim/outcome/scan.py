@@ -14,6 +14,7 @@ _LOOK_BACK = 8
 _LONGEST_CLAUSE = 120  # words, or signs of a script without spaces; what is longer is no clause
 _LONGEST_CHAIN = 16
 SILENT = ("future", "other", "rule", "state")  # modes of verbs that claim nothing, and of what is joined to them
+WAITS = "waits"  # mode of what only says that something is pending
 MAX_EVENTS = 128  # of one sentence
 
 

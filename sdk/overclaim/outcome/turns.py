@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from overclaim.outcome.clause_claims import Said, claims_of, plain_answer, ticked, with_item
+from overclaim.outcome.clause_claims import Said, claims_of, left_pending, plain_answer, ticked, with_item
 from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
 from overclaim.outcome.grammar import scan
 from overclaim.outcome.language import Language, detect, language
 from overclaim.outcome.model import Claim, Outcome
 from overclaim.outcome.quantities import falls_short
 from overclaim.outcome.scaffold import Speech
-from overclaim.outcome.scan import PUNCTUATION, Scan, is_modal
+from overclaim.outcome.scan import PUNCTUATION, WAITS, Scan, is_modal
 
 MAX_CLAIMS = 64
 _LAST_SENTENCES = 3  # where a text says what comes next
@@ -151,6 +151,10 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
     for line in lines:
         state = scan(line.sentence, line.words, lang)
         found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
+        if turn.said and found and left_pending(state, turn.said[-1], found[0]):
+            turn.said[-1].claim = replace(turn.said[-1].claim, outcome=Outcome.PARTIAL)
+            del found[0]
+        found = [one for one in found if not one.waits]
         if line.sentence.mark:
             found = ticked(found, state, number, proposal=turn.asks)
         for one in found:
@@ -159,7 +163,7 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
             opened = found if line.sentence.opens_list else []
         elif opened:
             with_item(opened[-1], line.sentence.text)
-        if not state.events and line.words:
+        if line.words and all(event.mode == WAITS for event in state.events):
             quiet.append((state, line.starts))
         turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
     turn.said = settled(turn.said)
