@@ -252,3 +252,11 @@ def test_things_told_apart_by_plain_words_must_all_be_done() -> None:
     made = calls(("book_room", {"room": "Blue"}, S), ("book_room", {"room": "Red"}, F))
     assert verdict(made, Claim(S, "book", ("blue", "red", "room"))) is Verdict.CONTRADICTED
     assert verdict(made, Claim(S, "book", ("blue", "room"))) is Verdict.SUPPORTED
+
+
+def test_what_is_done_in_the_answer_itself_needs_no_call() -> None:
+    """A translation stands in the answer, whatever else failed; the failure is a finding of its own."""
+    translated = Claim(S, in_words=True)
+    assert verdict(FAILED, translated) is Verdict.NO_CLAIM
+    assert judge(Run("r", FAILED, bind(Reading(claims=(translated,)), FAILED))).findings[0].rule == "OC201"
+    assert verdict(calls(("get_text", {"id": "t-1"}, S)), translated) is Verdict.SUPPORTED

@@ -59,10 +59,18 @@ def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundCl
 def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if claim.outcome is not Outcome.SUCCESS:
         return _reported(claim, calls)
+    if claim.in_words:
+        return _looked_at(calls)
     if claim.generic:
         return _final(claim, calls)
     fitting = _best(claim, calls)
     return _narrow(claim, fitting) if fitting else _fallback(claim, calls)
+
+
+def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:
+    """The look that words rest on: the last one that went well, or none."""
+    looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
+    return tuple(call.index for call in looks[-1:])
 
 
 def _reported(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:

@@ -207,7 +207,7 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     )
     said.kind = _kind(event, words, lang)
     if claims_no_call(state, event, end, starts):
-        said.claim, said.kind = replace(claim, action="", generic=False), ""
+        said.claim, said.kind = replace(claim, action="", generic=False, in_words=True), ""
     said.waits = event.mode == WAITS
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said

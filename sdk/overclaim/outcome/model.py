@@ -164,6 +164,7 @@ class Claim:
     action: canonical action of the lexicon, "" where the clause names none.
     objects: nouns of what it is about, singular and lower case. targets: identifiers in the clause, normalised.
     amounts: other numbers in it, normalised ("1520", "45"). generic: "done", "it works", "all set".
+    in_words: done in the answer itself (a translation, a plan), or told from a record: no call has to show it.
     text: the clause itself; content, so it stays where content is allowed. turn: which agent text, from 0.
     """
 
@@ -174,6 +175,7 @@ class Claim:
     amounts: tuple[str, ...] = ()
     quantity: Quantity | None = None
     generic: bool = False
+    in_words: bool = False
     text: str = ""
     turn: int = 0
     source: str = "final_message"
