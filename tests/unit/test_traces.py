@@ -325,7 +325,7 @@ def labelled(id: int, outcome: str, **fields: Any) -> Span:
         "overclaim.run.span_id": AGENT,
     } | fields.pop("attributes", {})
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_order"} | labels
-    return span(id, "execute_tool create_order", attributes=attributes, **{"at": id} | fields)
+    return span(id, "execute_tool create_order", at=fields.pop("at", id), attributes=attributes, **fields)
 
 
 def own_agent(spans: int, claimed: str = "success") -> Span:
