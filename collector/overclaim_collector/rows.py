@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from overclaim.otlp_values import from_proto
+from overclaim.reading.otlp_values import from_proto
 from overclaim_collector.value_text import as_text
 
 TABLE: Final = "otel_traces"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from overclaim.otlp_shape import NoRequest, more_messages_than, more_values_than
+from overclaim.reading.otlp_shape import NoRequest, more_messages_than, more_values_than
 from overclaim_collector.refusal import invalid, too_large
 
 MAX_MESSAGES: Final = 1_000_000

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from overclaim.spans import Span
-from overclaim.traces import runs
+from overclaim.reading.spans import Span
+from overclaim.reading.traces import runs
 from overclaim_detectors import rows, sql
 from overclaim_detectors.inbox import Batch
 from overclaim_detectors.store import Store

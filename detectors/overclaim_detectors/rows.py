@@ -10,7 +10,7 @@ from typing import Any
 from overclaim import _attributes as names
 from overclaim._hashing import keyed_hash, operation_label
 from overclaim.outcome.model import BoundClaim, Call, Outcome, Run
-from overclaim.spans import Event, Link, Span
+from overclaim.reading.spans import Event, Link, Span
 
 MAX_TEXT = 300
 MAX_ITEMS = 64

@@ -10,7 +10,6 @@ from opentelemetry.sdk.trace import Span
 from opentelemetry.trace import SpanContext, StatusCode
 
 from overclaim import _attributes as names
-from overclaim import dialects
 from overclaim._calls import settled
 from overclaim._known_tools import register
 from overclaim._labels import call_labels, claimed_outcome
@@ -20,12 +19,13 @@ from overclaim._run import conclude
 from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._shape import shape_hash
-from overclaim.dialects import Role
 from overclaim.outcome.deciding import in_time
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
 from overclaim.outcome.results import observe
-from overclaim.spans import Span as PlainSpan
+from overclaim.reading import dialects
+from overclaim.reading.dialects import Role
+from overclaim.reading.spans import Span as PlainSpan
 
 Attributes = Mapping[str, object]
 

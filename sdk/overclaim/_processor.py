@@ -20,8 +20,8 @@ from overclaim._foreign import Role, finish_agent, finish_tool, open_agent, role
 from overclaim._record import RECORD, Record, current_record
 from overclaim._runs import RunState, current_run
 from overclaim._runtime import SCOPE_NAME
-from overclaim.dialects import WATCHING_SCOPES
 from overclaim.evidence import from_span
+from overclaim.reading.dialects import WATCHING_SCOPES
 
 _END = "end"
 _log = logging.getLogger("overclaim")

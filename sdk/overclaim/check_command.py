@@ -12,7 +12,7 @@ from overclaim.cli import Command
 if TYPE_CHECKING:
     from overclaim.check_output import Summary
     from overclaim.checking import Checked
-    from overclaim.input_files import Problem
+    from overclaim.reading.input_files import Problem
 
 _MESSAGES = 50  # lines on stderr about the input; the rest is counted
 _EPILOG = """\

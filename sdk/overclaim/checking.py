@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from overclaim._errors import InputError
 from overclaim._json import items, mapping
-from overclaim.dialects import lean
-from overclaim.input_files import Blob, Document, Piece, Problem, read_file
-from overclaim.otlp_files import Decoded, decode_json, decode_protobuf
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Judgement, Run
-from overclaim.spans import Span
-from overclaim.traces import runs
-from overclaim.transcripts import Transcript, read_document
+from overclaim.reading.dialects import lean
+from overclaim.reading.input_files import Blob, Document, Piece, Problem, read_file
+from overclaim.reading.otlp_files import Decoded, decode_json, decode_protobuf
+from overclaim.reading.spans import Span
+from overclaim.reading.traces import runs
+from overclaim.reading.transcripts import Transcript, read_document
 
 _OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 _NO_RUNS = "holds no run of an agent"

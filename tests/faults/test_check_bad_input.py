@@ -367,8 +367,8 @@ def test_what_gzip_may_unpack_is_bounded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The runs up to the bound are judged."""
-    monkeypatch.setattr("overclaim.input_streams.MAX_UNPACKED", 1 << 20)
-    monkeypatch.setattr("overclaim.input_files.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("overclaim.reading.input_streams.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("overclaim.reading.input_files.MAX_UNPACKED", 1 << 20)
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(A + Z * 20 + B))
     code, out, err = check(capsys, path)

@@ -9,7 +9,7 @@ from stores import FINDINGS, VERDICTS, put_labelled
 
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Outcome, Run
-from overclaim.spans import Span
+from overclaim.reading.spans import Span
 from overclaim_detectors import judging
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.rule import Case, Rule, call, claim

@@ -18,10 +18,10 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
 import overclaim
 from overclaim._fail_open import faults
-from overclaim.otlp_files import decode_protobuf
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Run, Verdict
-from overclaim.traces import runs
+from overclaim.reading.otlp_files import decode_protobuf
+from overclaim.reading.traces import runs
 
 NO_CHILDREN = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
 

@@ -11,10 +11,10 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
 import overclaim
 from overclaim._run import live_run
-from overclaim.otlp_files import decode_protobuf
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Judgement, Outcome, Verdict
-from overclaim.traces import runs
+from overclaim.reading.otlp_files import decode_protobuf
+from overclaim.reading.traces import runs
 
 
 @overclaim.tool

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overclaim.outcome.judge import judge
-from overclaim.traces import Link, Span, runs
+from overclaim.reading.traces import Link, Span, runs
 
 SECOND = 1_000_000_000
 RESULTS = ('{"ok": true}', '{"error": "refused", "status": 400}', '{"status": "queued"}', "[]", None)

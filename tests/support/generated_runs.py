@@ -19,7 +19,7 @@ from overclaim.outcome.model import (
     Outcome,
     Run,
 )  # fmt: skip
-from overclaim.spans import Span
+from overclaim.reading.spans import Span
 
 NOON = 1_767_268_800_000_000_000  # 2026-01-01 12:00:00 UTC
 OBSERVED = (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN)

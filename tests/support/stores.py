@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from overclaim.outcome.model import Run
-from overclaim.spans import Span
+from overclaim.reading.spans import Span
 from overclaim_collector.rows import COLUMNS
 from overclaim_detectors import rows
 from overclaim_detectors.inbox import Batch

@@ -7,9 +7,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from overclaim._errors import InputError
-from overclaim.otlp_files import decode_json, decode_protobuf
-from overclaim.otlp_values import attributes_from_json, from_json
-from overclaim.spans import kind_name, status_name
+from overclaim.reading.otlp_files import decode_json, decode_protobuf
+from overclaim.reading.otlp_values import attributes_from_json, from_json
+from overclaim.reading.spans import kind_name, status_name
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SPAN = "b7ad6b7169203331"

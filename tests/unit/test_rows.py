@@ -8,8 +8,8 @@ import pytest
 
 from overclaim._hashing import KEY_VARIABLE, keyed_hash, operation_label
 from overclaim.outcome.operations import operation
-from overclaim.spans import Span
-from overclaim.traces import runs
+from overclaim.reading.spans import Span
+from overclaim.reading.traces import runs
 from overclaim_detectors.rows import CALL_COLUMNS, trace_rows
 
 ARGUMENTS = {"email": "ann@example.com"}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from overclaim.dialects import lean
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Effect, Grade, Outcome, Run, Verdict
-from overclaim.traces import Event, Link, Span, runs
+from overclaim.reading.dialects import lean
+from overclaim.reading.traces import Event, Link, Span, runs
 
 TRACE = "1" * 32
 AGENT = "a" * 16

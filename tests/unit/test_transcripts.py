@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from overclaim.chat_messages import is_withheld, read_messages
-from overclaim.input_files import Document, Problem
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Effect, Outcome, Verdict
-from overclaim.transcripts import Transcript, read_document
+from overclaim.reading.chat_messages import is_withheld, read_messages
+from overclaim.reading.input_files import Document, Problem
+from overclaim.reading.transcripts import Transcript, read_document
 
 Message = dict[str, Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from overclaim import _attributes as names
-from overclaim.dialects import Role, role_of
-from overclaim.spans import Span
+from overclaim.reading.dialects import Role, role_of
+from overclaim.reading.spans import Span
 
 _WORK = (Role.TOOL, Role.CLAIM)
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from overclaim import _attributes as names
 from overclaim._json import strings, text
 from overclaim._known_tools import lacks_call
-from overclaim.dialects import Role, answer_of, asked_by_user
 from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.operations import mentions
-from overclaim.span_calls import TraceCall
-from overclaim.span_tree import Group, Tree
-from overclaim.spans import Span
+from overclaim.reading.dialects import Role, answer_of, asked_by_user
+from overclaim.reading.span_calls import TraceCall
+from overclaim.reading.span_tree import Group, Tree
+from overclaim.reading.spans import Span
 
 _COUNTS = re.compile(r"\d{1,18}")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from overclaim._errors import InputError
 from overclaim._json import items, mapping, text, whole
-from overclaim.otlp_values import attributes_from_json, attributes_from_proto
-from overclaim.spans import Event, Link, Span, kind_name, status_name
+from overclaim.reading.otlp_values import attributes_from_json, attributes_from_proto
+from overclaim.reading.spans import Event, Link, Span, kind_name, status_name
 
 if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1 import trace_pb2

@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from overclaim import _attributes as names
 from overclaim._json import items, loads, mapping, text
-from overclaim.spans import Span
+from overclaim.reading.spans import Span
 
 
 class Role(Enum):

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from overclaim import _attributes as names
 from overclaim._json import text, whole
-from overclaim.dialects import AGENT_NAME, WATCHING_SCOPES, Role, first
 from overclaim.outcome.model import Run
-from overclaim.span_calls import calls_of
-from overclaim.span_claims import Claimed, claims_of
-from overclaim.span_tree import Group, Tree
-from overclaim.spans import Event, Link, Span
+from overclaim.reading.dialects import AGENT_NAME, WATCHING_SCOPES, Role, first
+from overclaim.reading.span_calls import calls_of
+from overclaim.reading.span_claims import Claimed, claims_of
+from overclaim.reading.span_tree import Group, Tree
+from overclaim.reading.spans import Event, Link, Span
 
 __all__ = ["Event", "Link", "Span", "runs"]
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from overclaim import _attributes as names
 from overclaim._json import text, whole
-from overclaim.dialects import Role, first
 from overclaim.evidence.http import bare_url
 from overclaim.outcome.model import Evidence, Grade, Outcome
 from overclaim.outcome.results import exit_evidence, http_evidence, http_target, no_answer_evidence
-from overclaim.span_tree import Tree
-from overclaim.spans import Span, kind_name
+from overclaim.reading.dialects import Role, first
+from overclaim.reading.span_tree import Tree
+from overclaim.reading.spans import Span, kind_name
 
 _REFUSED = 400
 _METHOD = ("http.request.method", "http.method")

@@ -14,8 +14,6 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from overclaim._json import items, mapping, text
-from overclaim.chat_messages import Conversation, Result, ToolCall, read_messages
-from overclaim.input_files import Document, Problem
 from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read as read_claims
 from overclaim.outcome.model import (
@@ -32,6 +30,8 @@ from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.result_texts import Context
 from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
+from overclaim.reading.chat_messages import Conversation, Result, ToolCall, read_messages
+from overclaim.reading.input_files import Document, Problem
 
 _HELP = 'a run is {"messages": [...]} in OpenAI chat form, or an OTLP export with "resourceSpans"'
 

@@ -10,8 +10,13 @@ from itertools import takewhile
 from overclaim import _attributes as names
 from overclaim._hashing import labelled_action
 from overclaim._json import strings, text, whole
-from overclaim.chat_messages import is_withheld
-from overclaim.dialects import (
+from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, Operation, Outcome
+from overclaim.outcome.operations import mentions, operation
+from overclaim.outcome.pending import settled
+from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
+from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
+from overclaim.reading.chat_messages import is_withheld
+from overclaim.reading.dialects import (
     CALL_ID,
     RESULT,
     TOOL_DESCRIPTION,
@@ -23,14 +28,9 @@ from overclaim.dialects import (
     result_of,
     tool_name,
 )
-from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, Operation, Outcome
-from overclaim.outcome.operations import mentions, operation
-from overclaim.outcome.pending import settled
-from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
-from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
-from overclaim.span_evidence import below, error_type, evidence_below
-from overclaim.span_tree import Group, Tree
-from overclaim.spans import Span, kind_name
+from overclaim.reading.span_evidence import below, error_type, evidence_below
+from overclaim.reading.span_tree import Group, Tree
+from overclaim.reading.spans import Span, kind_name
 
 _GRADES = {grade.label: grade for grade in Grade}
 

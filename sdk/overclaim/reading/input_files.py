@@ -14,8 +14,8 @@ from io import BufferedReader, BytesIO
 from typing import cast
 
 from overclaim._json import items, mapping
-from overclaim.input_streams import GZIP, MAX_UNPACKED, Joined, buffered, opened, waits_for, wide_encoding
-from overclaim.yaml_files import YamlFlaw, read_yaml
+from overclaim.reading.input_streams import GZIP, MAX_UNPACKED, Joined, buffered, opened, waits_for, wide_encoding
+from overclaim.reading.yaml_files import YamlFlaw, read_yaml
 
 MAX_DOCUMENT = 256 * 1024 * 1024
 """Bytes of one line of JSON lines, or of any other file."""
@@ -142,7 +142,7 @@ def _decoded_pieces(name: str, stream: BufferedReader, encoding: str) -> Iterato
 
 
 def _binary_pieces(name: str, stream: BufferedReader) -> Iterator[Piece]:
-    from overclaim.otlp_shape import NoRequest, more_messages_than
+    from overclaim.reading.otlp_shape import NoRequest, more_messages_than
 
     data = stream.read(MAX_DOCUMENT + 1)
     try:
@@ -276,7 +276,7 @@ def _parse(name: str, place: str, data: bytes, number: int = 1) -> _Parsed:
 
 
 def _too_many(data: bytes) -> bool:
-    from overclaim.otlp_shape import more_values_than
+    from overclaim.reading.otlp_shape import more_values_than
 
     return more_values_than(data, MAX_VALUES)
 

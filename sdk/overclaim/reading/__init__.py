@@ -1,0 +1,8 @@
+"""From records to runs that can be judged: chat transcripts, OTLP files, spans of any instrumentor.
+
+input_files.py   files of any known form   -> documents, or a problem with its cause and cure
+transcripts.py   chat messages             -> runs
+otlp_files.py    OTLP JSON or protobuf     -> spans
+traces.py        spans                     -> runs
+dialects.py      what each instrumentor calls a tool, an agent, a result
+"""
