@@ -53,6 +53,7 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
     printed = [line.rstrip() for line in run("demo").stdout.splitlines()]
     place = 0
     for line in shown:
+        assert line in printed[place:]
         place = printed.index(line, place) + 1
 
 

@@ -271,3 +271,4 @@ def test_an_answer_that_lies_about_its_class_does_not_reach_the_host(telemetry: 
     with overclaim.run("agent") as run:
         run.answer(Liar())  # pyright: ignore[reportArgumentType]
         overclaim.claim("I sent it.", targets=repeat("x"))
+    assert telemetry.one("invoke_agent agent").end_time
