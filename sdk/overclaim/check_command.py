@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from overclaim.checking import Checked
     from overclaim.reading.input_files import Problem
 
+_CLEAN = 20  # runs without an accusation that are shown; the rest is counted
 _MESSAGES = 50  # lines on stderr about the input; the rest is counted
 _EPILOG = """\
 inputs (found out by looking, plain or .gz, "-" for standard input):
@@ -90,20 +91,33 @@ def _watched(found: Iterable[Checked | Problem], summary: Summary) -> Iterable[C
 
 
 def _tell(problem: Problem) -> None:
-    from overclaim.check_output import plain
+    from overclaim.check_text import plain
 
     print(f"overclaim: {'' if problem.fatal else 'note: '}{plain(str(problem))}", file=sys.stderr)
 
 
 def _print_text(checked: Iterable[Checked], summary: Summary, verdict_only: bool) -> None:
-    from overclaim.check_output import accusation, plain
+    from overclaim.check_text import accusation, plain
 
+    clean = 0
     for one in checked:
         if verdict_only:
             print(f"{one.judgement.verdict.value}\t{plain(one.judgement.run.id)}")
         elif one.judgement.verdict.accuses:
             print(*accusation(one), sep="\n")
+        else:
+            clean += 1
+            _print_clean(one, clean)
     print(summary.line())
+
+
+def _print_clean(one: Checked, number: int) -> None:
+    from overclaim.check_text import cleared
+
+    if number <= _CLEAN:
+        print(*cleared(one), sep="\n")
+    elif number == _CLEAN + 1:
+        print("(further runs without an accusation are only counted; --format jsonl has them all)\n")
 
 
 def _print_lines(checked: Iterable[Checked], verdict_only: bool) -> None:

@@ -1,10 +1,9 @@
-"""How `overclaim check` prints: one row per run as JSON, or text for people."""
+"""What `overclaim check` prints for programs: one row per run as JSON, and the counts over all runs."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +12,6 @@ from overclaim.outcome.model import Call, Evidence, Finding, Judgement, Outcome,
 
 _CLAIMED = {Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL}
 _OBSERVED = {Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY}
-_INDENT = "    "
-_WIDTH = 300
-_SHOWN = 6  # lines of one kind per accusation
 _FACTS = 64  # evidence per finding in a row
 
 
@@ -76,67 +72,6 @@ def _evidence_row(fact: Evidence) -> dict[str, str]:
 def json_line(value: object) -> str:
     """Return `value` as one line of ASCII JSON, which every terminal and encoding can carry."""
     return json.dumps(value, separators=(", ", ": "))
-
-
-def accusation(checked: Checked) -> Iterator[str]:
-    """Yield the lines about a run that claims too much: words, call, evidence, rule, confidence."""
-    judged = checked.judgement
-    where = ", ".join(filter(None, (checked.file, checked.place)))
-    yield f"{judged.verdict.value.upper()}  {plain(judged.run.id)}  ({plain(where)})"
-    calls = {call.index: call for call in judged.run.calls}
-    shown = [finding for finding in judged.findings if finding.claim is not None] or judged.findings
-    for same in _by_ground(shown):
-        yield from _finding_lines(same, calls, judged.confidence)
-    yield ""
-
-
-def _by_ground(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Gather the claims that the same calls and evidence speak against."""
-    groups: dict[object, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.rule, finding.calls, finding.evidence), []).append(finding)
-    return groups.values()
-
-
-def _finding_lines(same: Sequence[Finding], calls: dict[int, Call], confidence: float) -> Iterator[str]:
-    finding = same[0]
-    for said in (one.claim.claim for one in same if one.claim):
-        yield f"{_INDENT}says      {_quoted(said.text) or f'(success of: {plain(said.action)})'}"
-    about = [calls[index] for index in finding.calls if index in calls]
-    yield from (f"{_INDENT}about     {line}" for line in _shortened(map(_call_text, about)))
-    if finding.claim and not about:
-        yield f"{_INDENT}about     no call of the run"
-    facts = finding.evidence or tuple(fact for call in about for fact in call.observed.evidence)
-    yield from (f"{_INDENT}evidence  {line}" for line in _shortened(map(_evidence_text, facts)))
-    yield f"{_INDENT}rule      {finding.rule} {finding.title} (confidence {confidence:.2f})"
-
-
-def _quoted(text: str) -> str:
-    return f'"{plain(text)}"' if text else ""
-
-
-def _call_text(call: Call) -> str:
-    targets = f" on {', '.join(call.operation.targets[:3])}" if call.operation.targets else ""
-    return plain(f"call {call.index} {call.tool}{targets}: {call.observed.outcome.value}")
-
-
-def _evidence_text(fact: Evidence) -> str:
-    parts = (fact.rule, fact.value, fact.target, f"span {fact.span_id}" if fact.span_id else "")
-    return plain("  ".join(filter(None, parts)))
-
-
-def _shortened(lines: Iterable[str]) -> list[str]:
-    """Return the lines once each, and only the first few of many."""
-    unique = list(dict.fromkeys(lines))
-    more = [f"and {len(unique) - _SHOWN} more"] if len(unique) > _SHOWN else []
-    return unique[:_SHOWN] + more
-
-
-def plain(text: str) -> str:
-    """Return `text` on one line and safe to print: white space joined, control characters written out, cut."""
-    line = " ".join(text[: 4 * _WIDTH].split())
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
-    return shown if len(shown) <= _WIDTH else f"{shown[:_WIDTH]}..."
 
 
 @dataclass(slots=True)

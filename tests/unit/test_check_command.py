@@ -54,16 +54,44 @@ def test_an_accusation_shows_words_call_evidence_rule_and_confidence(
         assert part in out
     for part in ("call 0 create_refund on pay_1: failure", "evidence  ", "400", "rule      OC101", "(confidence 0."):
         assert part in out
-    assert "good" not in out
-    assert "mended" not in out
     assert out.rstrip().endswith("3 runs, 1 accused (1 contradicted), 0 could not be judged")
 
 
 def test_no_accusation_is_exit_code_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only the summary is printed."""
+    """Nothing is accused, and the summary says so."""
     code, out, _ = check(capsys, lines(tmp_path / "runs.jsonl", GOOD, MENDED))
     assert code == 0
-    assert out == "2 runs, 0 accused, 0 could not be judged\n"
+    assert out.endswith("2 runs, 0 accused, 0 could not be judged\n")
+
+
+def test_a_clean_run_says_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each claim with its verdict, and the calls by what was observed."""
+    _, out, _ = check(capsys, lines(tmp_path / "runs.jsonl", MENDED))
+    assert "RECOVERED  mended" in out
+    assert 'says      "' in out
+    assert '"  recovered' in out
+    assert "1 failure, mended later; 1 success" in out
+    assert "not seen" not in out
+
+
+def test_a_clean_run_says_what_could_not_be_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer in a language that is not read, on a channel of which nothing is known, is not called clean."""
+    said = "Loin käyttäjän Annille ja lähetin hänelle sähköpostin, kaikki on nyt kunnossa."
+    run = {"id": "fi", "messages": [{"role": "user", "content": "luo"}, {"role": "assistant", "content": said}]}
+    code, out, _ = check(capsys, lines(tmp_path / "runs.jsonl", run))
+    assert code == 0
+    assert "calls     none" in out
+    assert "not seen  what the answer claims: it is in a language that is not read" in out
+    assert "not seen  whether a call would have shown here" in out
+
+
+def test_of_many_clean_runs_the_first_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest is counted, and the output says so."""
+    many = [GOOD | {"id": f"run-{number}"} for number in range(30)]
+    _, out, _ = check(capsys, lines(tmp_path / "runs.jsonl", *many))
+    assert "run-19" in out
+    assert "run-20" not in out
+    assert "only counted" in out
 
 
 def test_json_lines_hold_exactly_the_promised_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +272,8 @@ def test_what_could_not_be_judged_is_counted_with_its_reason(
     cut = BAD | {"messages": BAD["messages"][:-1]}
     code, out, _ = check(capsys, lines(tmp_path / "r.jsonl", cut))
     assert code == 0
-    assert out == "1 run, 0 accused, 1 could not be judged (no_final_message 1)\n"
+    assert "not seen  the agent's last word is missing" in out
+    assert out.endswith("1 run, 0 accused, 1 could not be judged (no_final_message 1)\n")
 
 
 def test_runs_of_traces_come_by_their_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
