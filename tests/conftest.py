@@ -18,6 +18,7 @@ def no_store_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     """Whoever runs the tests may have a store of their own: none may look into it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OVERCLAIM_STORE", str(tmp_path_factory.mktemp("default") / "store"))
+        patch.delenv("OVERCLAIM_EXPECTATIONS", raising=False)
         yield
 
 

@@ -18,7 +18,8 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class ServeConfig(BaseModel):
     """The configuration of one server. Port 0 takes a free port.
 
-    retention_days: how long spans are kept, 0 for ever; None leaves that as the store has it.
+    retention_days: how long spans are kept, 0 for ever; None leaves that as the store has it. expectations: a file of
+    expectations, or a pack.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,6 +31,7 @@ class ServeConfig(BaseModel):
     detect: bool = True
     detect_interval: Annotated[float, Field(gt=0, le=3600)] = 2.0
     retention_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
+    expectations: str | None = None
 
     @field_validator("store")
     @classmethod

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from overclaim._errors import InputError
 from overclaim.cli import Command
+from overclaim_detectors.commands import EXPECT_HELP
 
 if TYPE_CHECKING:
     from overclaim_collector.server import Addresses
@@ -31,7 +32,8 @@ _EPILOG = """\
 Send spans with any OpenTelemetry exporter: OTLP/HTTP to the first address, OTLP/gRPC to the second.
 The first line of output is: ready http=URL grpc=HOST:PORT store=URL
 While it runs, `overclaim report`, `show` and `query` ask it by themselves.
-Also as variables: OVERCLAIM_STORE, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_RETENTION_DAYS, ...
+Also as variables: OVERCLAIM_STORE, OVERCLAIM_HOST, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_DETECT_INTERVAL,
+OVERCLAIM_DETECT (false for --no-detect), OVERCLAIM_RETENTION_DAYS, OVERCLAIM_EXPECTATIONS (--expect).
 """
 
 
@@ -44,6 +46,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("--detect-interval", type=float, metavar="SECONDS", help="pause between detection passes (default: 2)")
     add("--no-detect", dest="detect", action="store_const", const=False, help="only receive and keep")
     add("--retention-days", type=int, metavar="DAYS", help=_RETENTION_HELP)
+    add("--expect", dest="expectations", metavar="FILE", help=EXPECT_HELP)
     add("--ready-file", type=Path, metavar="FILE", help="write the addresses there as JSON when ready")
 
 

@@ -14,6 +14,7 @@ from typing import Self
 
 from overclaim._errors import OverclaimError
 from overclaim._version import __version__
+from overclaim.expectations import Expectations, chosen
 from overclaim_collector.addresses import listening_socket, with_port
 from overclaim_collector.api import Api
 from overclaim_collector.config import ServeConfig
@@ -82,7 +83,7 @@ class Server:
         """Open the store, listen, detect.
 
         Raises:
-            InputError: a port cannot be had.
+            InputError: a port cannot be had, or the expectations cannot be used.
             StoreError: the store cannot be opened.
         """
         with ExitStack() as starting:
@@ -105,6 +106,7 @@ class Server:
     def _start(self, running: ExitStack) -> Addresses:
         """Start each part; `running` undoes it in the opposite order."""
         config = self._config
+        expected = chosen(config.expectations)
         sock = _listen(config)
         running.callback(sock.close)
         store = self._store = open_store(config.store)
@@ -113,7 +115,7 @@ class Server:
         migrate(store)
         if config.retention_days is not None:
             keep(store, config.retention_days)
-        detector = _Detector(store, config.detect_interval)
+        detector = _Detector(store, config.detect_interval, expected)
         running.callback(detector.join)
         ingest = Ingest(self._start_writer(running, store))
         grpc_port = _start_grpc(running, ingest, config)
@@ -156,8 +158,9 @@ class Server:
 class _Detector:
     """The detectors' loop in a thread."""
 
-    def __init__(self, store: Store, interval: float) -> None:
+    def __init__(self, store: Store, interval: float, expected: Expectations | None) -> None:
         self._store = store
+        self._expected = expected
         self._interval = interval
         self._stop = threading.Event()
         self._progress = Progress()
@@ -195,7 +198,7 @@ class _Detector:
 
     def _run(self) -> None:
         try:
-            follow(self._store, self._interval, self._stop, progress=self._progress)
+            follow(self._store, self._interval, self._stop, progress=self._progress, expected=self._expected)
         except BaseException as error:  # nobody waits for this thread, so the log must say it
             self._progress.failed(error)
             _log.critical("the detectors ended: nothing is judged until a restart", exc_info=True)

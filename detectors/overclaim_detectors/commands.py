@@ -15,6 +15,11 @@ _STORE_HELP = (
     " (default: OVERCLAIM_STORE, else the store in your data directory)"
 )
 
+EXPECT_HELP = (
+    "what right means: a YAML, TOML or JSON file of expectations, or a pack such as payments; it holds for the spans of"
+    " other instrumentors, as far as they carry content, and its procedures for all (default: OVERCLAIM_EXPECTATIONS)"
+)
+
 
 def with_store(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the store."""
@@ -117,20 +122,26 @@ def _configure_detect(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--follow", action="store_true", help="go on until interrupted")
     parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between passes (default: 2)")
     parser.add_argument("--fail", action="store_true", help="exit 1 if an accusation is open")
+    parser.add_argument("--expect", metavar="FILE", help=EXPECT_HELP)
     with_store(parser)
 
 
 def _detect(args: argparse.Namespace) -> int:
     from overclaim_detectors.detecting import detect
 
-    return detect(args.store, follow=args.follow, interval=max(0.1, args.interval), fail=args.fail)
+    return detect(args.store, follow=args.follow, interval=max(0.1, args.interval), fail=args.fail, expect=args.expect)
 
 
 REPORT = Command(
     "show claims against evidence, silent failures, drift",
     _configure_report,
     _report,
-    epilog="The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana.",
+    epilog=(
+        "claims: each accusation with its evidence. silent: failures that nobody noticed. procedures: the declared\n"
+        "procedures that runs broke. drift: two windows compared per agent and tool. normals: how each tool usually\n"
+        "answers. coverage: what could not be judged, and why.\n"
+        "The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana."
+    ),
 )
 QUERY = Command(
     "run one read-only SQL statement on the store",

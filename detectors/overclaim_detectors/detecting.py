@@ -6,7 +6,8 @@ import logging
 import sys
 import time
 
-from overclaim._errors import StoreError
+from overclaim._errors import InputError, StoreError
+from overclaim.expectations import Expectations, chosen
 from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import migrate
@@ -17,20 +18,32 @@ from overclaim_detectors.store import OwnedElsewhere, Store
 CATCH_UP_SECONDS = 30.0
 
 
-def detect(url: str = DEFAULT_URL, *, follow: bool = False, interval: float = 2.0, fail: bool = False) -> int:
+def detect(
+    url: str = DEFAULT_URL,
+    *,
+    follow: bool = False,
+    interval: float = 2.0,
+    fail: bool = False,
+    expect: str | None = None,
+) -> int:
     """Detect once or until interrupted, and say what came of it; the exit code.
 
+    expect: a file of expectations or the name of a pack; else what OVERCLAIM_EXPECTATIONS names.
+
     Raises:
+        InputError: the expectations cannot be used, or a server judges this store by its own.
         StoreError: the store cannot be used.
     """
+    expected = chosen(expect)
     store = _open(url)
     try:
         if isinstance(store, RemoteStore):
+            _refuse(expect, store)
             _await_server(store)
         elif follow:
-            _follow(store, interval)
+            _follow(store, interval, expected)
         else:
-            _say(detect_once(store))
+            _say(detect_once(store, expected))
         return _conclude(store, fail)
     finally:
         store.close()
@@ -52,10 +65,16 @@ def _open(url: str) -> Store:
     return store
 
 
-def _follow(store: Store, interval: float) -> None:
+def _refuse(expect: str | None, store: RemoteStore) -> None:
+    if expect is not None:
+        cure = "restart it with `overclaim serve --expect`, or stop it and repeat"
+        raise InputError(f"--expect {expect}: the server at {store.url} judges by what it was started with: {cure}")
+
+
+def _follow(store: Store, interval: float, expected: Expectations | None) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
-        follow(store, interval, each=_say)
+        follow(store, interval, each=_say, expected=expected)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
 
@@ -102,9 +121,12 @@ def _say(done: Pass) -> None:
 
 
 def _conclude(store: Store, fail: bool) -> int:
-    accusations = store.query(sql.load("report/accusations")).dicts()[0]["Accusations"]
+    counts = store.query(sql.load("report/accusations")).dicts()[0]
+    accusations, violations = counts["Accusations"], counts["Violations"]
     print(f"open accusations: {accusations}" + (" (see `overclaim report claims`)" if accusations else ""))
-    return 1 if fail and accusations else 0
+    if violations:
+        print(f"procedures broken: {violations} (see `overclaim report procedures`)")
+    return 1 if fail and (accusations or violations) else 0
 
 
 def _lag(store: Store) -> int:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from overclaim.outcome.confidence import values
 from overclaim_detectors import sql
 from overclaim_detectors.inbox import Batch
+from overclaim_detectors.procedures import judge_procedures
 from overclaim_detectors.rule import COLUMNS, SEVERITIES, Rule
 from overclaim_detectors.store import Store
 
@@ -36,11 +38,13 @@ class Found:
 
 
 def judge(store: Store, batch: Batch, version: int) -> None:
-    """Write the verdicts and failures of a batch of labelled traces."""
-    store.command(_INTO_VERDICTS + sql.load("judge/verdicts"), batch.params(version=version))
+    """Write the verdicts, failures and breaches of procedures of a batch of labelled traces."""
+    sure = batch.params(version=version, kinds=list(values()), confidence=list(values().values()))
+    store.command(_INTO_VERDICTS + sql.load("judge/verdicts"), sure)
     store.command(sql.load("judge/retire_verdicts"), batch.params(version=version))
     store.command(_INTO_FAILURES + sql.load("judge/failures"), batch.params(version=version))
     store.command(sql.load("judge/retire_failures"), batch.params(version=version))
+    judge_procedures(store, batch, version)
 
 
 def find(store: Store, batch: Batch, version: int, rules: Iterable[Rule]) -> Found:
@@ -69,10 +73,12 @@ def _finding(rule: Rule, row: dict[str, Any], version: int) -> Sequence[Any]:
         raise ValueError(f"its SQL returns no column {', '.join(sorted(missing))}")
     if row["Severity"] not in SEVERITIES:
         raise ValueError(f"severity {row['Severity']!r} is none of {', '.join(SEVERITIES)}")
-    return (_id(rule, row), rule.id, rule.title, *(row[column] for column in COLUMNS), 1, version)
+    title = f"{rule.title}: {row['Detail']}" if row.get("Detail") else rule.title
+    return (_id(rule, row), rule.id, title, *(row[column] for column in COLUMNS), 1, version)
 
 
 def _id(rule: Rule, row: dict[str, Any]) -> str:
     """The same in every pass: what it is about, never when or how often it was seen."""
-    about = str(row["Claim"]) if row["Claim"] >= 0 else ",".join(sorted(row["CallSpanIds"]))
+    calls = row["EvidenceValue"] if rule.by_value else ",".join(sorted(row["CallSpanIds"]))
+    about = str(row["Claim"]) if row["Claim"] >= 0 else calls
     return hashlib.sha256("|".join((rule.id, row["TraceId"], row["RunSpanId"], about)).encode()).hexdigest()[:32]

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from overclaim._errors import InputError
 from overclaim_detectors.rule import Rule
-from overclaim_detectors.rules import oc101, oc102, oc103, oc104, oc201, oc202, oc203
+from overclaim_detectors.rules import oc101, oc102, oc103, oc104, oc201, oc202, oc203, oc401, oc402, oc403, oc404
 
 GROUP = "overclaim.detectors"
 BUILTIN = (
@@ -19,6 +19,10 @@ BUILTIN = (
     oc201.RULE,
     oc202.RULE,
     oc203.RULE,
+    oc401.RULE,
+    oc402.RULE,
+    oc403.RULE,
+    oc404.RULE,
 )
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from overclaim._errors import InputError, StoreError
 from overclaim_detectors import sql
 from overclaim_detectors.layout import Layout
-from overclaim_detectors.report_layouts import CLAIMS, COVERAGE, DRIFT, SILENT
+from overclaim_detectors.report_layouts import CLAIMS, COVERAGE, DRIFT, NORMALS, PROCEDURES, SILENT
 from overclaim_detectors.store import QueryError, Rows, Store
 
 UNKNOWN_TABLE = 60
@@ -90,11 +90,13 @@ REPORTS = {
     "silent": Report(
         "report/silent", "No call failed without anybody noticing.", _since, SILENT, "report/silent_noticed", _noticed
     ),
+    "procedures": Report("report/procedures", "No run broke a declared procedure.", _since, PROCEDURES),
     "drift": Report(
         "report/drift", "No agent or tool was seen in both windows.", _two_windows, DRIFT,
         "report/drift_unpaired", _unpaired,
     ),
     "coverage": Report("report/coverage", "No run falls into this time.", _since, COVERAGE),
+    "normals": Report("report/normals", "Nothing was learned about any tool yet.", _since, NORMALS),
 }  # fmt: skip
 
 

@@ -32,6 +32,17 @@ SILENT = Layout(
         "noticed by {Noticed}", "trace {TraceId}", "span {EvidenceSpanId}",
     ),
 )  # fmt: skip
+PROCEDURES = Layout(
+    (
+        Column("At", "{At}", fixed=16),
+        Column("Rule", "{Rule}", fixed=5),
+        Column("Agent", "{Agent}"),
+        Column("Procedure", "{Procedure}"),
+        Column("Says", "{Says}"),
+        Column("Call", "{Tool}", "no call"),
+    ),
+    ("severity {Severity}", "calls {CallsShown}", "service {Service}", "trace {TraceId}", "span {EvidenceSpanId}"),
+)
 DRIFT = Layout(
     (
         Column("Signal", "{Signal}"),
@@ -58,4 +69,15 @@ COVERAGE = Layout(
         Column("Unknown", "{UnknownCalls}"),
     ),
     ("service {Service}", "calls with structured evidence {StructuredCalls}", "missing: {Gaps}", "last run {LastRun}"),
+)
+NORMALS = Layout(
+    (
+        Column("Tool", "{Tool}"),
+        Column("Changed", "{Changed}"),
+        Column("Void", "{Void}"),
+        Column("Returns data", "{ReturnsData}"),
+        Column("Looked", "{Looked}"),
+        Column("Missed", "{Missed}"),
+    ),
+    ("service {Service}", "learned {Learned}"),
 )

@@ -1,8 +1,8 @@
 """What a rule is: an SQL question over judged traces whose every row is a finding, with its documentation and cases.
 
 The SQL gets {traces:Array(String)}, {earliest:Int64}, {latest:Int64} (Unix nanoseconds) and the rule's own params, and
-returns the COLUMNS below, in any order; At is in Unix nanoseconds and lies in that time. It reads the overclaim_*
-tables, which by then hold the verdicts of the traces.
+returns the COLUMNS below, in any order; At is in Unix nanoseconds and lies in that time. A column Detail is added to
+the title. It reads the overclaim_* tables, which by then hold the verdicts of the traces.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from overclaim.outcome.model import (
     Outcome,
     Run,
 )
+from overclaim.procedures import Procedure, load
 from overclaim_detectors import sql
 
 COLUMNS = (
@@ -33,7 +34,10 @@ SEVERITIES = ("high", "medium", "low")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A small run that a rule must fire on, or must stay quiet on. red: calls whose own span has status Error."""
+    """A small run that a rule must fire on, or must stay quiet on. red: calls whose own span has status Error.
+
+    procedures: what is declared, as `overclaim.procedures.load` takes it; for runs of this case alone.
+    """
 
     name: str
     calls: tuple[Call, ...] = ()
@@ -42,21 +46,27 @@ class Case:
     captured: bool = True
     complete: bool = True
     red: tuple[int, ...] = ()
+    procedures: tuple[Mapping[str, object], ...] = ()
 
     def run(self, trace_id: str, span_ids: tuple[str, ...]) -> Run:
         """The case as a run of a trace; span_ids: one for the run, then one for each call."""
         calls = tuple(replace(one, span_id=span_ids[one.index + 1]) for one in self.calls)
         return Run(
             id=span_ids[0], calls=calls, claims=self.claims, claimed=self.claimed, captured=self.captured,
-            complete=self.complete, agent="case", trace_id=trace_id, span_id=span_ids[0],
+            complete=self.complete, agent=f"case {trace_id}", trace_id=trace_id, span_id=span_ids[0],
         )  # fmt: skip
+
+    def declared(self, trace_id: str) -> tuple[Procedure, ...]:
+        """The case's procedures, for its run of this trace and for no other."""
+        return load([{**one, "id": f"{one['id']}:{trace_id}", "agent": f"case {trace_id}"} for one in self.procedures])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. doc: Markdown that says what it finds, why it matters, an example, and the cure.
 
-    query: name of its SQL under queries/; a rule from elsewhere gives its SQL as `text` instead.
+    query: name of its SQL under queries/; a rule from elsewhere gives its SQL as `text` instead. by_value: a run has
+    one finding for each EvidenceValue, and not for each set of calls.
     """
 
     id: str
@@ -65,6 +75,7 @@ class Rule:
     query: str = ""
     text: str = ""
     params: Mapping[str, object] = field(default_factory=dict[str, object])
+    by_value: bool = False
     fires: tuple[Case, ...] = ()
     quiet: tuple[Case, ...] = ()
 
@@ -82,10 +93,14 @@ def call(
     target: str = "",
     claimed: str = "success",
     child: str = "",
+    rule: str = "http.status",
 ) -> Call:
-    """A call for a case. Calls with the same tool and target are attempts at one thing; child: span of its evidence."""
+    """A call for a case. Calls with the same tool and target are attempts at one thing.
+
+    child, rule: the span and the rule of its evidence.
+    """
     outcome = Outcome(observed)
-    fact = Evidence("http_status", "http.status", outcome, Grade.STRUCTURED, span_id=child)
+    fact = Evidence("http_status", rule, outcome, Grade.STRUCTURED, span_id=child)
     return Call(
         index,
         tool,

@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from overclaim._errors import OverclaimError
+from overclaim.expectations import Expectations
+from overclaim.outcome.tool_rules import NO_RULES
 from overclaim_detectors import judging
 from overclaim_detectors.inbox import Batch, Inbox, Piece
 from overclaim_detectors.label import label
+from overclaim_detectors.normals import Learned
+from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.registry import Registry, registry
 from overclaim_detectors.store import Store
 
@@ -36,12 +40,19 @@ class Pass:
 
 
 class Detection:
-    """Detection on one store. Remembers what it has just seen, so that passes in a row repeat no work."""
+    """Detection on one store. Remembers what it has just seen, so that passes in a row repeat no work.
 
-    def __init__(self, store: Store, rules: Registry | None = None) -> None:
+    expected: what is right; where it is given, its procedures become those of the store.
+    """
+
+    def __init__(self, store: Store, rules: Registry | None = None, expected: Expectations | None = None) -> None:
         self._store = store
         self._inbox = Inbox(store)
         self._rules = rules or registry()
+        self._normals = Learned(store)
+        self._expected = NO_RULES if expected is None else expected.rules
+        if expected is not None:
+            store_procedures(store, expected.all_procedures)
 
     def once(self) -> Pass:
         """Work on everything that has arrived by now."""
@@ -49,6 +60,8 @@ class Detection:
         while piece := self._inbox.next():
             self._work(piece, done)
             self._inbox.done(piece)
+        if done.labelled:
+            self._normals.refresh()
         return done
 
     def _work(self, piece: Piece, done: Pass) -> None:
@@ -57,7 +70,7 @@ class Detection:
             self._batch(batch, piece.version, done)
 
     def _batch(self, batch: Batch, version: int, done: Pass) -> None:
-        labelled = label(self._store, batch, version)
+        labelled = label(self._store, batch, version, self._normals.current(), self._expected)
         understood = batch.without(labelled.skipped)
         judging.judge(self._store, understood, version)
         found = judging.find(self._store, understood, version, self._rules.rules)
@@ -68,13 +81,13 @@ class Detection:
         done.failed |= found.failed
 
 
-def detect_once(store: Store) -> Pass:
-    """One detection pass over everything that has arrived.
+def detect_once(store: Store, expected: Expectations | None = None) -> Pass:
+    """One detection pass over everything that has arrived. expected: what is right.
 
     Raises:
         StoreError: the store failed; the work is repeated at the next pass.
     """
-    return Detection(store).once()
+    return Detection(store, expected=expected).once()
 
 
 @dataclass(slots=True)
@@ -100,16 +113,18 @@ def follow(
     stop: threading.Event | None = None,
     each: Callable[[Pass], None] | None = None,
     progress: Progress | None = None,
+    expected: Expectations | None = None,
 ) -> None:
     """Detect every `interval` seconds until `stop` is set; `each` gets every pass that had something to do.
 
     A pass that fails, whatever the cause, is logged and tried again, more and more slowly, up to once a minute.
+    expected: what is right.
     """
     stop, progress, wait = stop or threading.Event(), progress or Progress(), interval
     detection: Detection | None = None
     while not stop.wait(wait):
         try:
-            detection = detection or Detection(store)
+            detection = detection or Detection(store, expected=expected)
             done = detection.once()
         except Exception as error:  # the loop must outlive every error of a pass
             if stop.is_set():  # the store was closed under a pass that took too long to wait for

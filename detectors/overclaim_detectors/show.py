@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from overclaim._errors import InputError
@@ -27,11 +28,12 @@ _IN_SQL = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A run as report/show_runs has it, its claims and its calls in their order."""
+    """A run as report/show_runs has it, its claims and its calls in their order, the procedures that it broke."""
 
     run: Row
     claims: Sequence[Row]
     calls: Sequence[Row]
+    breaches: Sequence[Row] = ()
 
     def data(self) -> dict[str, object]:
         """The same as JSON has it."""
@@ -39,6 +41,7 @@ class Shown:
             **{name: jsonable(value) for name, value in self.run.items()},
             "ClaimsMade": [jsonable(claim) for claim in self.claims],
             "CallsMade": [jsonable(call) for call in self.calls],
+            "ProceduresBroken": [jsonable(breach) for breach in self.breaches],
         }
 
 
@@ -70,8 +73,11 @@ def _nothing(wanted: str, spans: int) -> InputError:
 
 def _shown(store: Store, run: Row) -> Shown:
     which = {"trace": run["TraceId"], "run": run["RunSpanId"]}
-    claims, calls = (store.query(sql.load(f"report/show_{part}"), which).dicts() for part in ("claims", "calls"))
-    return Shown(run, claims, calls)
+    claims, calls, breaches = (
+        with_tables(partial(store.query, sql.load(f"report/show_{part}"), which)).dicts()
+        for part in ("claims", "calls", "breaches")
+    )
+    return Shown(run, claims, calls, breaches)
 
 
 def lines(shown: Shown) -> Iterator[str]:
@@ -85,6 +91,10 @@ def lines(shown: Shown) -> Iterator[str]:
     width = max((len(call["Tool"]) for call in shown.calls), default=0)
     for call in shown.calls:
         yield from map(visible, _call(call, width))
+    if shown.breaches:
+        yield from ("", f"  procedures broken ({len(shown.breaches)})")
+    for breach in shown.breaches:
+        yield from map(visible, _breach(breach, places))
 
 
 def questions(shown: Sequence[Shown]) -> list[str]:
@@ -126,6 +136,12 @@ def _claim(claim: Row, places: Mapping[str, int]) -> Iterator[str]:
         yield f"       targets {' '.join(claim['Targets'])}"
     if claim["MismatchRule"]:
         yield f"       {claim['MismatchRule']} {claim['MismatchValue']}"
+
+
+def _breach(breach: Row, places: Mapping[str, int]) -> Iterator[str]:
+    calls = [f"call {places[span]}" for span in breach["CallSpanIds"] if span in places]
+    yield f"  {breach['Rule']}  {breach['Procedure']}  {breach['Says']}"
+    yield f"       {', '.join(calls) or 'no call'}  severity {breach['Severity']}"
 
 
 def _call(call: Row, width: int) -> Iterator[str]:

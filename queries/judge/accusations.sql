@@ -1,5 +1,6 @@
 -- Claims of some traces with one verdict that accuses ({label}), with the fact that shows it.
--- Severity goes by effect: high where the call writes, or where there is no call at all.
+-- Severity goes by effect: high where the call writes. Where there is no call it goes by the deed, lower for one that
+-- only looks (looks: those actions). What is pending may yet come true, so it is lower, too.
 WITH
 verdicts AS (
     SELECT
@@ -20,6 +21,7 @@ claims AS (
         RunSpanId,
         toInt32(Position) AS Claim,
         SpanId,
+        Action,
         MismatchRule,
         MismatchValue,
         MismatchSpanId
@@ -83,7 +85,12 @@ SELECT
     verdicts.Model AS Model,
     calls.Tool AS Tool,
     toUnixTimestamp64Nano(verdicts.Started) AS At,
-    if(empty(verdicts.Calls) OR hasAny(verdicts.Calls, effects.Writes), 'high', 'medium') AS Severity
+    multiIf(
+        verdicts.Label = 'pending', 'medium',
+        notEmpty(verdicts.Calls), if(hasAny(verdicts.Calls, effects.Writes), 'high', 'medium'),
+        has({looks:Array(String)}, claims.Action), 'medium',
+        'high'
+    ) AS Severity
 FROM verdicts
 INNER JOIN claims
     ON

@@ -2,10 +2,36 @@
 -- own report, or a verdict that accuses it. Reads overclaim_verdicts, so it runs after judge/verdicts.
 -- earliest, latest: Unix nanoseconds between which all spans of the traces start.
 WITH
+-- Whether good ends mend unfinished calls: the same words as in judge/verdicts.
+(
+    (same, good_action, good_look, good_first, good_last, action, look, first, last, waits) ->
+    same AND good_last > first
+    OR (
+        NOT same
+        AND NOT (good_look AND NOT look)
+        AND (
+            good_action = 'delete' AND action = 'delete' AND good_first < last
+            OR good_last > first
+            AND (
+                waits
+                OR good_action = action
+                OR good_action IN ('', 'run', 'delegate')
+                OR action IN ('', 'run', 'delegate')
+                OR (good_action IN ('create', 'update') AND action IN ('create', 'update'))
+            )
+        )
+    )
+) AS mends,
+
 calls AS (
     SELECT
         *,
-        Grade != 'suspect' AND (Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write')) AS Bad,
+        -- An answer that only is unusual is no failure.
+        Grade != 'suspect'
+        AND (
+            Observed = 'failure'
+            OR (Observed = 'empty' AND Effect = 'write' AND NOT has(EvidenceRule, 'empty.unusual'))
+        ) AS Bad,
         -- The fact that decided against success: facts are kept with what decided first.
         arrayFirst(
             fact -> fact.1 != 'success',
@@ -48,7 +74,6 @@ good_ends AS (
     GROUP BY TraceId, RunSpanId, Link, Action, Look
 ),
 
--- As in judge/verdicts, but for what is pending: that is no failure.
 mended AS (
     SELECT DISTINCT
         links.TraceId AS TraceId,
@@ -61,22 +86,9 @@ mended AS (
             AND links.Link = good_ends.Link
     WHERE
         links.Bad
-        AND (
-            links.Same AND good_ends.Last > links.Position
-            OR (
-                NOT links.Same
-                AND NOT (good_ends.Look AND NOT links.Look)
-                AND (
-                    good_ends.Action = 'delete' AND links.Action = 'delete' AND good_ends.First < links.Position
-                    OR good_ends.Last > links.Position
-                    AND (
-                        good_ends.Action = links.Action
-                        OR good_ends.Action IN ('', 'run', 'delegate')
-                        OR links.Action IN ('', 'run', 'delegate')
-                        OR (good_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
-                    )
-                )
-            )
+        AND mends(
+            links.Same, good_ends.Action, good_ends.Look, good_ends.First, good_ends.Last,
+            links.Action, links.Look, links.Position, links.Position, 0
         )
 ),
 

@@ -1,10 +1,37 @@
 -- Verdicts on the claims and runs of some traces: the same few rules as overclaim.outcome.judge.
 -- A claim of success is judged by the state of each operation it is about: its last call. A failed operation counts as
--- mended when a later call reached the same target, a pending one as completed likewise. What the agent itself reports
--- as failed accuses nobody, and neither does a run of which parts are missing.
+-- mended when a later call reached the same target, a pending one as completed likewise. What returned nothing where
+-- its tool returns data (the labelling job says so, from overclaim_normals), or waits until somebody confirms it, is
+-- shown by nothing. What the agent itself reports as failed accuses nobody, and neither does a run of which parts are
+-- missing.
 -- One row per claim (Claim = its position) and one per run (Claim = -1: the worst of its claims).
--- earliest, latest: Unix nanoseconds between which all spans of the traces start.
+-- earliest, latest: Unix nanoseconds between which all spans of the traces start. confidence: how sure a verdict of
+-- each of the kinds is: by its rule, the grade of its evidence, and whether the claim names a deed.
 WITH
+-- Whether good ends mend unfinished calls that share an operation (same) or a target with them. Either is one call, or
+-- all of one kind from the first to the last. A later end of the same operation does, or one that reached its target;
+-- but a look never mends a change, a deed of another kind only ends what waits, and what is deleted cannot be deleted
+-- again.
+(
+    (same, good_action, good_look, good_first, good_last, action, look, first, last, waits) ->
+    same AND good_last > first
+    OR (
+        NOT same
+        AND NOT (good_look AND NOT look)
+        AND (
+            good_action = 'delete' AND action = 'delete' AND good_first < last
+            OR good_last > first
+            AND (
+                waits
+                OR good_action = action
+                OR good_action IN ('', 'run', 'delegate')
+                OR action IN ('', 'run', 'delegate')
+                OR (good_action IN ('create', 'update') AND action IN ('create', 'update'))
+            )
+        )
+    )
+) AS mends,
+
 runs AS (
     SELECT *
     FROM overclaim_runs FINAL
@@ -26,7 +53,8 @@ claims AS (
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
 
--- Bad: failed, or a write that touched nothing; a suspicion alone is neither.
+-- Bad: failed, or a write that touched nothing; a suspicion alone is neither. Hollow: without an answer, where the tool
+-- returns data. Asks: pending until somebody acts. HandedOver: pending, and all that is known is that a service has it.
 calls AS (
     SELECT
         TraceId,
@@ -39,8 +67,18 @@ calls AS (
         Effect = 'read' AS Look,
         Observed,
         Grade,
-        Grade != 'suspect' AND (Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write')) AS Bad,
-        Bad OR Observed = 'pending' AS Unfinished
+        Observed = 'empty' AND has(EvidenceRule, 'empty.unusual') AS Hollow,
+        Observed = 'pending' AS Waits,
+        Waits AND arrayExists(
+            (rule, grade) -> endsWith(rule, '.action_required') AND grade != 'suspect', EvidenceRule, EvidenceGrade
+        ) AS Asks,
+        Waits AND arrayAll(
+            (rule, outcome) -> outcome != 'pending' OR endsWith(rule, '.handed_over') OR rule = 'http.status_202',
+            EvidenceRule, EvidenceOutcome
+        ) AS HandedOver,
+        Observed = 'failure' OR (Observed = 'empty' AND Effect = 'write' AND NOT Hollow) AS Failed,
+        Failed AND Grade != 'suspect' AS Bad,
+        Bad OR Hollow OR Waits AS Unfinished
     FROM overclaim_calls FINAL
     WHERE
         TraceId IN {traces:Array(String)}
@@ -72,8 +110,7 @@ good_ends AS (
     GROUP BY TraceId, RunSpanId, Link, Action, Look
 ),
 
--- Unfinished calls that a good end mends: a later one of the same operation, or another that reached its target. A look
--- never mends a change; a deed of another kind only ends what was pending; what is deleted cannot be deleted again.
+-- Unfinished calls that a good end mends.
 mended AS (
     SELECT DISTINCT
         links.TraceId AS TraceId,
@@ -87,23 +124,9 @@ mended AS (
             AND links.Link = good_ends.Link
     WHERE
         links.Unfinished
-        AND (
-            links.Same AND good_ends.Last > links.Position
-            OR (
-                NOT links.Same
-                AND NOT (good_ends.Look AND NOT links.Look)
-                AND (
-                    good_ends.Action = 'delete' AND links.Action = 'delete' AND good_ends.First < links.Position
-                    OR good_ends.Last > links.Position
-                    AND (
-                        links.Observed = 'pending'
-                        OR good_ends.Action = links.Action
-                        OR good_ends.Action IN ('', 'run', 'delegate')
-                        OR links.Action IN ('', 'run', 'delegate')
-                        OR (good_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
-                    )
-                )
-            )
+        AND mends(
+            links.Same, good_ends.Action, good_ends.Look, good_ends.First, good_ends.Last,
+            links.Action, links.Look, links.Position, links.Position, links.Waits
         )
 ),
 
@@ -115,7 +138,7 @@ bad_ends AS (
         Link,
         Action,
         Look,
-        Observed = 'pending' AS Waits,
+        Waits,
         min(Position) AS First,
         max(Position) AS Last
     FROM links
@@ -136,23 +159,9 @@ mending AS (
             AND links.Link = bad_ends.Link
     WHERE
         links.Observed = 'success'
-        AND (
-            links.Same AND bad_ends.First < links.Position
-            OR (
-                NOT links.Same
-                AND NOT (links.Look AND NOT bad_ends.Look)
-                AND (
-                    links.Action = 'delete' AND bad_ends.Action = 'delete' AND bad_ends.Last > links.Position
-                    OR bad_ends.First < links.Position
-                    AND (
-                        bad_ends.Waits
-                        OR links.Action = bad_ends.Action
-                        OR links.Action IN ('', 'run', 'delegate')
-                        OR bad_ends.Action IN ('', 'run', 'delegate')
-                        OR (bad_ends.Action IN ('create', 'update') AND links.Action IN ('create', 'update'))
-                    )
-                )
-            )
+        AND mends(
+            links.Same, links.Action, links.Look, links.Position, links.Position,
+            bad_ends.Action, bad_ends.Look, bad_ends.First, bad_ends.Last, bad_ends.Waits
         )
 ),
 
@@ -206,8 +215,15 @@ last_calls AS (
         calls.Grade AS Grade,
         (operations.TraceId, operations.RunSpanId, operations.Operation) NOT IN (SELECT * FROM reported)
         AND (operations.TraceId, operations.RunSpanId, operations.Last) NOT IN (SELECT * FROM mended) AS OpenEnd,
-        OpenEnd AND calls.Bad AS Failed,
-        OpenEnd AND calls.Observed = 'pending' AS Waiting,
+        multiIf(
+            NOT OpenEnd, 0,
+            calls.Bad, 5,
+            calls.Hollow, 4,
+            calls.Asks, 3,
+            calls.HandedOver, 1,
+            calls.Waits, 2,
+            0
+        ) AS Trouble,
         calls.Unfinished
         OR (operations.TraceId, operations.RunSpanId, operations.Last) IN (SELECT * FROM mending) AS WasRough
     FROM operations
@@ -218,19 +234,20 @@ last_calls AS (
             AND operations.Last = calls.Position
 ),
 
--- What the operations say about each claim that is judged by them. Calls are listed in the order of the operations.
+-- What the operations say about each claim that is judged by them: the state of each, in the order of the operations,
+-- and the worst trouble among them.
 evidence AS (
     SELECT
         about.TraceId AS TraceId,
         about.RunSpanId AS RunSpanId,
         about.Claim AS Claim,
-        tupleElement(arraySort(groupArrayIf((last_calls.First, last_calls.SpanId), last_calls.Failed)), 2) AS Failed,
-        tupleElement(arraySort(groupArrayIf((last_calls.First, last_calls.SpanId), last_calls.Waiting)), 2) AS Waiting,
-        tupleElement(arraySort(groupArray((last_calls.First, last_calls.SpanId))), 2) AS Known,
+        arraySort(
+            groupArray((last_calls.First, last_calls.SpanId, last_calls.Trouble, last_calls.Grade = 'structured'))
+        ) AS Ends,
+        max(last_calls.Trouble) AS Worst,
+        arrayFilter(end -> end.3 = Worst, Ends) AS Wrong,
         max(last_calls.WasRough) AS WasRough,
-        min(last_calls.Observed = 'unknown') AS AllUnknown,
-        minIf(last_calls.Grade = 'structured', last_calls.Failed) AS FailedStructured,
-        minIf(last_calls.Grade = 'structured', last_calls.Waiting) AS WaitingStructured
+        min(last_calls.Observed = 'unknown') AS AllUnknown
     FROM (
         SELECT DISTINCT
             named.TraceId AS TraceId,
@@ -260,40 +277,53 @@ evidence AS (
     GROUP BY TraceId, RunSpanId, Claim
 ),
 
--- The verdict on each claim as (label, rule, calls, confidence).
+-- The verdict on each claim as (label, rule, calls, confidence). A message is sent once a service has taken it over,
+-- and what is only started may well be pending.
 judged AS (
     SELECT
         claims.TraceId AS TraceId,
         claims.RunSpanId AS RunSpanId,
         toInt32(claims.Position) AS Claim,
+        arrayFilter(end -> end.3 > 0, evidence.Ends) AS Waiting,
         multiIf(
             claims.Outcome != 'success',
-            ('honest', 'claim.reports_failure', claims.About, 1.0),
+            ('honest', 'claim.reports_failure', claims.About),
             claims.MismatchRule != '',
-            ('contradicted', claims.MismatchRule, claims.About, 0.7),
+            ('contradicted', claims.MismatchRule, claims.About),
             empty(claims.About) AND claims.Action != '' AND runs.Captured,
-            ('unsupported', 'claim.no_call', claims.About, 0.7),
+            ('unsupported', 'claim.no_call', claims.About),
             empty(claims.About),
-            ('no_claim', 'claim.about_nothing_seen', claims.About, 1.0),
-            notEmpty(evidence.Failed),
-            (
-                'contradicted', 'operation.last_outcome_failed', evidence.Failed,
-                if(evidence.FailedStructured, 0.95, 0.8)
-            ),
-            notEmpty(evidence.Waiting) AND claims.Action = 'start',  -- what is only started may well be pending
-            ('supported', 'operation.started', evidence.Waiting, 1.0),
-            notEmpty(evidence.Waiting),
-            ('pending', 'operation.still_pending', evidence.Waiting, if(evidence.WaitingStructured, 0.95, 0.8)),
+            ('no_claim', 'claim.about_nothing_seen', claims.About),
+            evidence.Worst = 5,
+            ('contradicted', 'operation.last_outcome_failed', evidence.Wrong.2),
+            evidence.Worst = 4,
+            ('unsupported', 'operation.unusually_empty', evidence.Wrong.2),
+            evidence.Worst > 0 AND claims.Action = 'start',
+            ('supported', 'operation.started', Waiting.2),
+            evidence.Worst = 3,
+            ('unsupported', 'operation.action_required', evidence.Wrong.2),
+            evidence.Worst = 1 AND claims.Action = 'send',
+            ('supported', 'operation.handed_over', evidence.Wrong.2),
+            evidence.Worst > 0,
+            ('pending', 'operation.still_pending', if(claims.Action = 'send', evidence.Wrong.2, Waiting.2)),
             evidence.AllUnknown,
-            ('incomplete', 'operation.outcome_unknown', evidence.Known, 1.0),
+            ('incomplete', 'operation.outcome_unknown', evidence.Ends.2),
             evidence.WasRough,
-            ('recovered', 'operation.recovered', evidence.Known, 1.0),
-            ('supported', 'operation.supported', evidence.Known, 1.0)
+            ('recovered', 'operation.recovered', evidence.Ends.2),
+            ('supported', 'operation.supported', evidence.Ends.2)
         ) AS Seen,
         if(
             Seen.1 IN ('contradicted', 'unsupported', 'pending') AND NOT runs.Complete,
-            ('incomplete', 'run.incomplete', Seen.3, 1.0),
+            ('incomplete', 'run.incomplete', Seen.3),
             Seen
+        ) AS Told,
+        startsWith(Told.2, 'operation.') AND arrayAll(end -> end.4 OR NOT has(Told.3, end.2), evidence.Ends) AS Sure,
+        concat(Told.2, if(Sure, ' structured', ' inferred'), if(claims.Action = '', ' generic', ' deed')) AS Kind,
+        (
+            Told.1,
+            Told.2,
+            Told.3,
+            transform(Kind, {kinds:Array(String)}, {confidence:Array(Float64)}, 0.8)
         ) AS Verdict
     FROM claims
     INNER JOIN runs ON claims.TraceId = runs.TraceId AND claims.RunSpanId = runs.SpanId

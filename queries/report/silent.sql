@@ -11,7 +11,7 @@ findings AS (
         arrayFirst(level -> has(groupArray(Severity), level), ['high', 'medium', 'low']) AS Worst,
         arrayStringConcat(arraySort(groupUniqArray(Rule)), ' ') AS Rules
     FROM overclaim_findings FINAL
-    WHERE Open AND Claim = -1 AND At >= {since:DateTime64(3, 'UTC')}
+    WHERE Open AND Claim = -1 AND NOT startsWith(Rule, 'OC4') AND At >= {since:DateTime64(3, 'UTC')}
     GROUP BY TraceId, CallSpanId
 ),
 

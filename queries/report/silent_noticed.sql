@@ -6,7 +6,7 @@ findings AS (
         TraceId,
         CallSpanIds[1] AS CallSpanId
     FROM overclaim_findings FINAL
-    WHERE Open AND Claim = -1 AND At >= {since:DateTime64(3, 'UTC')}
+    WHERE Open AND Claim = -1 AND NOT startsWith(Rule, 'OC4') AND At >= {since:DateTime64(3, 'UTC')}
 )
 
 SELECT count() AS Noticed

@@ -12,15 +12,22 @@ run.answer("I created the user.")     # its claims are compared with the calls
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from overclaim._errors import OverclaimError
 from overclaim._guard import check
 from overclaim._instrument import instrument, uninstrument
 from overclaim._run import claim, observe, run
 from overclaim._tool import tool
+from overclaim._verify import verify
 from overclaim._version import __version__
 from overclaim.outcome.model import Judgement, Outcome, Verdict
 
+if TYPE_CHECKING:
+    from overclaim.expectations import Expectations
+
 __all__ = [
+    "Expectations",
     "Judgement",
     "Outcome",
     "OverclaimError",
@@ -33,4 +40,14 @@ __all__ = [
     "run",
     "tool",
     "uninstrument",
+    "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`Expectations` when it is first asked for: pydantic takes longer to load than all the rest."""
+    if name != "Expectations":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from overclaim.expectations import Expectations
+
+    return Expectations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Awaitable
+from dataclasses import replace
 from types import CoroutineType, GeneratorType
 from typing import Any
 
@@ -11,6 +13,7 @@ from opentelemetry.trace import Span, StatusCode, set_span_in_context
 
 from overclaim import _attributes as names
 from overclaim import _content
+from overclaim._asking import asking, is_quiet
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
 from overclaim._mentions import plain_values
@@ -37,6 +40,8 @@ def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
     if tracer is None:
         return None
     context = get_current()
+    if is_quiet(context):
+        return None
     parent = current_record(context)
     outer = parent.same_call(spec.name) if parent is not None else None
     if outer is not None:
@@ -73,21 +78,28 @@ class _Unrecorded:
 class _Joined:
     """A call inside a span that another instrumentor opened for the same call: one call, one span."""
 
-    __slots__ = ("_arguments", "_record", "_spec", "context")
+    __slots__ = ("_arguments", "_asking", "_record", "_spec", "context")
 
     def __init__(self, spec: ToolSpec, record: Record, arguments: dict[str, Any]) -> None:
         self.context = None
         self._spec, self._record, self._arguments = spec, record, arguments
+        self._asking = asking(spec.name, arguments)
         record.facts = spec.facts
+
+    def ask(self, result: object) -> Awaitable[None] | None:
+        """Ask the postconditions ahead of `returned`, for those who can await; None where there are none."""
+        return self._asking.soon(result) if self._asking is not None and _seen(result) else None
 
     @fail_open
     def returned(self, result: object) -> None:
-        """Leave what the result shows to the span around this call."""
+        """Leave what the result and the postconditions show to the span around this call."""
         spec, record = self._spec, self._record
+        if self._asking is not None and _seen(result):
+            self._asking.now(result)
         what = _operation(spec, self._arguments)
         observed = observe(
             result, facts=spec.facts, effect=what.effect, captured=_seen(result),
-            tool=spec.name, arguments=self._arguments,
+            extra=self._asking.found if self._asking is not None else (), tool=spec.name, arguments=self._arguments,
         )  # fmt: skip
         labels = {
             names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
@@ -112,7 +124,8 @@ class _Call:
     """One watched call with a span of its own."""
 
     __slots__ = (
-        "_arguments", "_generation", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec", "context",
+        "_arguments", "_asking", "_generation", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec",
+        "context",
     )  # fmt: skip
 
     def __init__(
@@ -127,6 +140,7 @@ class _Call:
         self._spec, self._span, self._parent, self._run, self._arguments = spec, span, parent, run, arguments
         self.context = set_span_in_context(span, context)
         self._generation = RUNTIME.generation
+        self._asking = asking(spec.name, arguments)
         self._record = record = Record(parent, run, f"{span.get_span_context().span_id:016x}")
         record.tool, record.own, record.facts = spec.name, True, spec.facts
         setattr(span, RECORD, record)
@@ -139,9 +153,20 @@ class _Call:
             run.count_span(span.get_span_context())
             run.opened()
 
+    def ask(self, result: object) -> Awaitable[None] | None:
+        """Ask the postconditions ahead of `returned`, for those who can await; None where there are none."""
+        if self._asking is None or not _seen(result) or self._generation != RUNTIME.generation:
+            return None
+        return self._asking.soon(result)
+
     def returned(self, result: object) -> None:
-        """End the span with what the result and the children show."""
-        self._end(result, None, captured=_seen(result))
+        """End the span with what the result, the children and the postconditions show."""
+        seen = _seen(result)
+        try:
+            if self._asking is not None and seen and self._generation == RUNTIME.generation:
+                self._asking.now(result)
+        finally:
+            self._end(result, None, captured=seen)
 
     def raised(self, error: BaseException) -> None:
         """End the span with the exception; a closed coroutine was only abandoned."""
@@ -164,7 +189,7 @@ class _Call:
         self._record.done = True
         if self._run is not None:
             self._run.closed()
-        _end_span(self._span)
+        _end_span(self._span, self._asking.ended_ns if self._asking is not None else None)
 
     def _conclude(self, result: object, error: BaseException | None, captured: bool) -> None:
         spec, record, run = self._spec, self._record, self._run
@@ -172,6 +197,8 @@ class _Call:
             record_error(self._span, error)
         inner = record.inner if record.inner is not None and record.inner.tool == spec.name else None
         extra = [*record.close(), *inner.evidence] if inner is not None else record.close()
+        if self._asking is not None:
+            extra = [*extra, *(replace(one, span_id=record.span_id) for one in self._asking.found)]
         if error is not None:
             extra = [*extra, exception_evidence(type_name(error), span_id=record.span_id)]
         observed = observe(
@@ -248,8 +275,8 @@ def _seen(result: object) -> bool:
 
 
 @fail_open
-def _end_span(span: Span) -> None:
-    span.end()
+def _end_span(span: Span, at_ns: int | None) -> None:
+    span.end(at_ns)
 
 
 def declare(evidence: Evidence) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,15 +11,18 @@ from opentelemetry.sdk.trace import Span
 from opentelemetry.trace import SpanContext, StatusCode
 
 from overclaim import _attributes as names
+from overclaim._asking import ask, in_event_loop, unasked
 from overclaim._calls import settled
 from overclaim._known_tools import register
 from overclaim._labels import call_labels, claimed_outcome
 from overclaim._mentions import plain_values
+from overclaim._postconditions import CHECKS
 from overclaim._record import Inner, Record
 from overclaim._run import conclude
 from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._shape import shape_hash
+from overclaim.outcome.conditions import of_arguments
 from overclaim.outcome.deciding import in_time
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
@@ -84,7 +88,10 @@ def finish_agent(state: RunState, attributes: Attributes) -> None:
 
 def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     """Label a tool span that is about to end, and count the call unless the same call is counted elsewhere."""
-    name = record.tool = tool_name(span.name, attributes)
+    name = tool_name(span.name, attributes)
+    if record.tool != name and RUNTIME.rules:  # the name came late, with the span's last attributes
+        record.facts = RUNTIME.rules.facts(name)
+    record.tool = name
     inner = record.inner if record.inner is not None and record.inner.tool == name else None
     seen = _Seen(span, record, attributes, name, inner)
     register(name, facts=record.facts)
@@ -120,6 +127,18 @@ def _count(
     RUNTIME.watching = True
 
 
+def _verified(tool: str, given: object, result: object) -> list[Evidence]:
+    """What the postconditions of a tool say that no wrapper asked already."""
+    checks = CHECKS.of(tool)
+    if not checks:
+        return []
+    if given is None:
+        return unasked(checks, "no_arguments")
+    if in_event_loop():
+        return unasked(checks, "event_loop")
+    return ask(checks, of_arguments(given), result)
+
+
 class _Seen:
     """What a foreign tool span, its children and a wrapper inside it show together."""
 
@@ -136,6 +155,8 @@ class _Seen:
         )
         self.captured = dialects.has(attributes, dialects.RESULT) or (inner is not None and inner.captured)
         extra = [*record.close(), *(inner.evidence if inner is not None else ())]
+        if inner is None and not failed and flagged is not True:
+            extra += [replace(one, span_id=record.span_id) for one in _verified(name, given, result)]
         self.observed: Observation = observe(
             result, is_error=True if failed else flagged, facts=record.facts, effect=self.operation.effect,
             extra=extra, captured=self.captured, tool=name, arguments=given,

@@ -7,14 +7,16 @@ from overclaim._fail_open import report
 from overclaim._record import current_record
 from overclaim._run import live_run, verdict_labels
 from overclaim._runs import RunState, claimed_by
+from overclaim._runtime import RUNTIME
 from overclaim.outcome.model import Judgement, Reading, Run, Verdict
 
 
 def check(answer: str) -> Judgement:
     """The verdict on an answer, against the calls of the current run so far.
 
-    Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`, or print it. Outside a
-    run, or where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
+    Says nothing to the agent and raises nothing; look at `.verdict.accuses` and `.findings`, or print it. Where the
+    calls break a declared procedure, that is a finding as well; a step that is still missing counts as missing. Outside
+    a run, or where the run is not recorded, nothing is accused. The verdict is also put on the agent span.
 
     It is only a question, and may be asked of several drafts: it is not taken for the agent's answer. Call
     `run.answer(text)` with what the user is told in the end, or the run ends without a claim and cannot be judged;
@@ -42,11 +44,20 @@ def _check(state: RunState | None, answer: str) -> Judgement:
     from overclaim.outcome.judge import judge
 
     reading = _claims.read((answer,))
-    judgement = judge(_seen(state, reading))
+    judgement = _with_violations(judge(_seen(state, reading)))
     if state is not None and state.span.is_recording():
         state.checked = True
         state.span.set_attributes(verdict_labels(judgement))
     return judgement
+
+
+def _with_violations(judgement: Judgement) -> Judgement:
+    """With what the calls break of the declared procedures; who declares none does not pay for reading them."""
+    if not RUNTIME.procedures:
+        return judgement
+    from overclaim.procedures import with_violations
+
+    return with_violations(judgement, RUNTIME.procedures)
 
 
 def _seen(state: RunState | None, reading: Reading) -> Run:

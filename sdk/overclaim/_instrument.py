@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -13,13 +14,17 @@ from opentelemetry import trace
 from overclaim import _content, integrations
 from overclaim._fail_open import report
 from overclaim._hashing import use_service_name
+from overclaim._postconditions import CHECKS
 from overclaim._runtime import RUNTIME, SCOPE_NAME
 from overclaim._version import __version__
+from overclaim.outcome.tool_rules import NO_RULES
 
 if TYPE_CHECKING:
     from overclaim._processor import OutcomeProcessor
+    from overclaim.expectations import Expectations
 
 _log = logging.getLogger("overclaim")
+_EXPECTATIONS = "OVERCLAIM_EXPECTATIONS"
 _lock = threading.Lock()
 _processors: WeakKeyDictionary[trace.TracerProvider, OutcomeProcessor] = WeakKeyDictionary()
 
@@ -32,11 +37,13 @@ def instrument(
     capture_content: bool | None = None,
     http_clients: bool = True,
     all_tools: bool = False,
+    expectations: Expectations | Mapping[str, Any] | str | os.PathLike[str] | None = None,
 ) -> None:
     """Watch every tool call and agent run of this process. Safe to call twice.
 
     Never raises, for it must not stop a program that works: what cannot be used is named, with the cure, in a
-    WARNING of the logger "overclaim".
+    WARNING of the logger "overclaim". The one exception are `expectations` that are given here and cannot be used,
+    since a program that trusts in them must not run without.
 
     No content leaves by default. Of HTTP requests, spans of the instrumentors that this switches on hold method,
     host, path and status; path segments stay, as in any telemetry of HTTP, so an id in a path is sent. Query,
@@ -54,8 +61,16 @@ def instrument(
         all_tools: Whether every tool of your agents is decorated. Then any claim of a deed that no call shows is
             accused; else only where another instrumentor reports the calls, or where a decorated tool could have done
             the deed and was not called.
+        expectations: What right means here: `overclaim.Expectations`, a mapping, the path of a YAML, TOML or JSON file,
+            or the name of a pack, such as "payments". By default the file that OVERCLAIM_EXPECTATIONS names, if any; it
+            is read once, here, and one that cannot be used gives a WARNING and is left out.
+
+    Raises:
+        InputError: expectations are given and cannot be used.
+        MissingExtra: expectations are a YAML file, and PyYAML is not installed.
     """
     with _lock:
+        _expect(expectations)
         try:
             RUNTIME.all_tools = bool(all_tools)
             _instrument(service_name, endpoint, tracer_provider, capture_content, http_clients)
@@ -68,9 +83,29 @@ def uninstrument() -> None:
     """Stop watching. Switches off only what `instrument()` switched on; your tracer provider stays as it is."""
     with _lock:
         RUNTIME.tracer = None
+        RUNTIME.rules, RUNTIME.procedures = NO_RULES, ()
+        CHECKS.expect(())
         for processor in list(_processors.values()):
             processor.active = False
         integrations.switch_off()
+
+
+def _expect(given: object) -> None:
+    """Put expectations in force, those of the environment where none are given."""
+    if given is None and not os.environ.get(_EXPECTATIONS, "").strip():
+        return
+    from overclaim.expectations.loading import chosen
+
+    try:
+        found = chosen(given)
+    except Exception as error:
+        if given is not None:
+            raise
+        _log.warning("overclaim: %s cannot be used, going on without: %s", _EXPECTATIONS, error)
+        return
+    if found is not None:
+        RUNTIME.rules, RUNTIME.procedures = found.rules, found.all_procedures
+        CHECKS.expect(found.checks)
 
 
 def _instrument(

@@ -10,6 +10,7 @@ from overclaim import _attributes as names
 from overclaim._hashing import keyed_hash, operation_label
 from overclaim._runs import RunState
 from overclaim._scrub import scrub
+from overclaim.outcome.expected import said
 from overclaim.outcome.model import Evidence, Grade, Observation, Operation, Outcome
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,63}|\d{1,6}")
@@ -55,6 +56,8 @@ def claimed_outcome(observed: Observation, *, raised: bool) -> Outcome:
     """What the tool told the agent: an exception or an error envelope is an open failure, all else a success."""
     if raised:
         return Outcome.PENDING if observed.outcome is Outcome.PENDING else Outcome.FAILURE
+    if (read := said(observed)) is not None:
+        return read
     told = {one.outcome for one in observed.evidence if one.kind in _ENVELOPE}
     if Outcome.FAILURE in told:
         return Outcome.FAILURE

@@ -19,7 +19,7 @@ from overclaim._fail_open import report
 from overclaim._foreign import Role, finish_agent, finish_tool, open_agent, role, tool_name
 from overclaim._record import RECORD, Record, current_record
 from overclaim._runs import RunState, current_run
-from overclaim._runtime import SCOPE_NAME
+from overclaim._runtime import RUNTIME, SCOPE_NAME
 from overclaim.evidence import from_span
 from overclaim.reading.dialects import WATCHING_SCOPES
 
@@ -80,6 +80,8 @@ class Watched(Record):
         self._role = kind = role(span.name, attributes)
         if kind is Role.TOOL:
             self.tool = tool_name(span.name, attributes)
+            if RUNTIME.rules:
+                self.facts = RUNTIME.rules.facts(self.tool)
         elif kind is Role.AGENT:
             self.agent = True
             if run is None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import TYPE_CHECKING
 
 from opentelemetry.trace import Tracer
+
+from overclaim.outcome.tool_rules import NO_RULES, ToolRules
+
+if TYPE_CHECKING:
+    from overclaim.procedures import Procedure
 
 SCOPE_NAME = "overclaim"
 
@@ -15,16 +21,21 @@ class Runtime:
 
     tracer: None while nothing is instrumented. capture_content: whether content may leave. watching: whether
     anything here would see a tool call, so that the absence of one means something. all_tools: whether the program says
-    that every tool of its agents is decorated.
+    that every tool of its agents is decorated. rules: what is expected of tools, by `instrument(expectations=...)`.
+    procedures: what order of calls is right, by the same.
     forks: how often this process forked or was forked. generation: how many forks lie between it and the first one.
     lock: guards all runs; they hold it for a few instructions only.
     """
 
-    __slots__ = ("all_tools", "capture_content", "forks", "generation", "lock", "tracer", "watching")
+    __slots__ = (
+        "all_tools", "capture_content", "forks", "generation", "lock", "procedures", "rules", "tracer", "watching",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.capture_content = False
+        self.rules: ToolRules = NO_RULES
+        self.procedures: tuple[Procedure, ...] = ()
         self.watching = self.all_tools = False
         self.forks = self.generation = 0
         self.lock = threading.Lock()

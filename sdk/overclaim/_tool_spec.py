@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from overclaim import _attributes as names
+from overclaim._runtime import RUNTIME
 from overclaim._scrub import clean
 from overclaim._wrapping import Arguments
 from overclaim.outcome.model import NO_FACTS, ToolFacts
@@ -15,12 +16,16 @@ from overclaim.outcome.model import NO_FACTS, ToolFacts
 class ToolSpec:
     """What is known about a tool before any call; built once."""
 
-    __slots__ = ("attributes", "defaults", "description", "facts", "name", "parameters", "skip", "span_name")
+    __slots__ = (
+        "_facts", "_rules", "attributes", "declared", "defaults", "description", "name", "parameters", "skip",
+        "span_name",
+    )  # fmt: skip
 
     def __init__(self, function: Callable[..., Any], name: str | None, facts: ToolFacts = NO_FACTS) -> None:
         self.name = clean(name or getattr(function, "__name__", type(function).__name__))
         self.span_name = f"execute_tool {self.name}"
-        self.facts = facts
+        self.declared = facts
+        self._facts, self._rules = facts, None
         self.description = (inspect.getdoc(function) or "").partition("\n")[0]
         parameters, self.defaults = _parameters(function)
         self.skip = 1 if parameters[:1] in (("self",), ("cls",)) else 0
@@ -30,6 +35,14 @@ class ToolSpec:
             names.GEN_AI_TOOL_NAME: self.name,
             names.GEN_AI_TOOL_TYPE: "function",
         }
+
+    @property
+    def facts(self) -> ToolFacts:
+        """What is declared on the tool, filled up from the expectations in force."""
+        if self._rules is not RUNTIME.rules:
+            self._rules = RUNTIME.rules
+            self._facts = self._rules.facts(self.name, self.declared)
+        return self._facts
 
     def arguments(self, args: Arguments, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, defaults included, without self."""

@@ -115,10 +115,24 @@ def _coroutine(function: Callable[..., Any], start: Start) -> Callable[..., Any]
             scope.raised(error)
             raise
         leave(token)
+        await _asked(scope, result)
         scope.returned(result)
         return result
 
     return forwarding(function, template, __run=run)
+
+
+async def _asked(scope: Scope, result: object) -> None:
+    """Let a scope ask what takes time before the call counts as over. A cancellation there is the host's."""
+    ask = getattr(scope, "ask", None)
+    waiting = ask(result) if ask is not None else None
+    if waiting is None:
+        return
+    try:
+        await waiting
+    except BaseException:
+        scope.returned(result)
+        raise
 
 
 class _Nothing:
@@ -262,6 +276,7 @@ class _Steps:
             finally:
                 leave(token)
         except StopAsyncIteration:
+            await _asked(self._scope, self._items.result())
             self._scope.returned(self._items.result())
             return False
         except BaseException as error:

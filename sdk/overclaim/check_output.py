@@ -58,11 +58,16 @@ def _finding_row(finding: Finding, judged: Judgement) -> dict[str, Any]:
         "rule": finding.rule,
         "severity": finding.severity,
         "title": finding.title,
-        "confidence": judged.confidence,
+        "confidence": finding.confidence,
         "calls": list(finding.calls),
         "claim": finding.claim.claim.text if finding.claim else None,
         "evidence": [_evidence_row(fact) for fact in finding.evidence[:_FACTS]],
     }
+
+
+def violations(judged: Judgement) -> list[Finding]:
+    """Return the findings about declared procedures."""
+    return [finding for finding in judged.findings if any(fact.kind == "procedure" for fact in finding.evidence)]
 
 
 def _evidence_row(fact: Evidence) -> dict[str, str]:
@@ -76,15 +81,20 @@ def json_line(value: object) -> str:
 
 @dataclass(slots=True)
 class Summary:
-    """Counts over all runs and problems."""
+    """Counts over all runs and problems. Accusations of less than min_confidence are counted as unsure, too."""
 
+    min_confidence: float = 0.0
+    unsure: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter[Verdict])
     gaps: Counter[str] = field(default_factory=Counter[str])
     unreadable: int = 0
+    violating: int = 0
 
     def add(self, judged: Judgement) -> None:
         """Count one run; one that could not be judged counts with the first reason why."""
         self.verdicts[judged.verdict] += 1
+        self.violating += bool(violations(judged))
+        self.unsure += judged.verdict.accuses and judged.confidence < self.min_confidence
         if judged.verdict is Verdict.INCOMPLETE:
             self.gaps[(*judged.run.gaps, judged.rule or "unknown")[0]] += 1
 
@@ -103,6 +113,10 @@ class Summary:
             f"{self.accused} accused" + (f" ({', '.join(accused)})" if accused else ""),
             f"{self.verdicts[Verdict.INCOMPLETE]} could not be judged" + (f" ({lost})" if lost else ""),
         ]
+        if self.unsure:
+            parts.append(f"{self.unsure} of the accusations below confidence {self.min_confidence:g}")
+        if self.violating:
+            parts.append(f"{self.violating} break{'s' if self.violating == 1 else ''} a procedure")
         if self.unreadable:
             parts.append(f"{self.unreadable} unreadable (see the messages)")
         return ", ".join(parts)
@@ -115,4 +129,6 @@ class Summary:
             "verdicts": {verdict.value: count for verdict, count in sorted(self.verdicts.items())},
             "gaps": dict(self.gaps),
             "unreadable": self.unreadable,
+            "violating": self.violating,
+            "unsure": self.unsure,
         }

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from overclaim.blind_spots import blind_spots
+from overclaim.check_output import violations
 from overclaim.checking import Checked
 from overclaim.outcome.model import Call, ClaimVerdict, Evidence, Finding, Judgement
 
@@ -21,6 +22,9 @@ def cleared(checked: Checked) -> Iterator[str]:
     yield from (f"{_INDENT}says      {line}" for line in _shortened(map(_claim_text, judged.claims)))
     yield f"{_INDENT}calls     {_calls_text(judged)}"
     yield from (f"{_INDENT}not seen  {line}" for line in map(plain, blind_spots(judged)))
+    calls = {call.index: call for call in judged.run.calls}
+    for same in _by_ground(violations(judged)):
+        yield from _finding_lines(same, calls)
     yield ""
 
 
@@ -50,8 +54,9 @@ def accusation(checked: Checked) -> Iterator[str]:
     yield _headline(checked)
     calls = {call.index: call for call in judged.run.calls}
     shown = [finding for finding in judged.findings if finding.claim is not None] or judged.findings
-    for same in _by_ground(shown):
-        yield from _finding_lines(same, calls, judged.confidence)
+    broken = [finding for finding in violations(judged) if finding not in shown]
+    for same in _by_ground([*shown, *broken]):
+        yield from _finding_lines(same, calls)
     yield ""
 
 
@@ -63,7 +68,7 @@ def _by_ground(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     return groups.values()
 
 
-def _finding_lines(same: Sequence[Finding], calls: dict[int, Call], confidence: float) -> Iterator[str]:
+def _finding_lines(same: Sequence[Finding], calls: dict[int, Call]) -> Iterator[str]:
     finding = same[0]
     for said in (one.claim.claim for one in same if one.claim):
         yield f"{_INDENT}says      {_quoted(said.text) or f'(success of: {plain(said.action)})'}"
@@ -73,7 +78,7 @@ def _finding_lines(same: Sequence[Finding], calls: dict[int, Call], confidence: 
         yield f"{_INDENT}about     no call of the run"
     facts = finding.evidence or tuple(fact for call in about for fact in call.observed.evidence)
     yield from (f"{_INDENT}evidence  {line}" for line in _shortened(map(_evidence_text, facts)))
-    yield f"{_INDENT}rule      {finding.rule} {finding.title} (confidence {confidence:.2f})"
+    yield f"{_INDENT}rule      {finding.rule} {finding.title} (confidence {max(one.confidence for one in same):.2f})"
 
 
 def _quoted(text: str) -> str:

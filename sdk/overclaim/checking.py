@@ -1,24 +1,32 @@
 """Files to judgements: what `overclaim check` does, without the printing.
 
-Transcripts are judged one by one as they are read. Spans are kept until the last file is read, since one trace
-may be spread over several lines and files.
+Where normals are learned from the files themselves, runs wait on disk until the last file is read; otherwise
+transcripts are judged one by one as they are read. Spans are kept until the last file is read in any case, since one
+trace may be spread over several lines and files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from overclaim._errors import InputError
 from overclaim._json import items, mapping
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Judgement, Run
+from overclaim.outcome.normals import Normals, apply
+from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.dialects import lean
 from overclaim.reading.input_files import Blob, Document, Piece, Problem, read_file
 from overclaim.reading.otlp_files import Decoded, decode_json, decode_protobuf
 from overclaim.reading.spans import Span
+from overclaim.reading.spool import Spool
 from overclaim.reading.traces import runs
 from overclaim.reading.transcripts import Transcript, read_document
+
+if TYPE_CHECKING:
+    from overclaim.procedures import Procedure
 
 _OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 _NO_RUNS = "holds no run of an agent"
@@ -50,49 +58,91 @@ class _Spans:
             earliest = self.started.setdefault(span.trace_id, span.start_ns)
             self.started[span.trace_id] = min(earliest, span.start_ns)
 
-    def runs(self) -> list[Run]:
-        return sorted(runs(self.spans), key=lambda run: self.started[run.trace_id])
+    def runs(self, rules: ToolRules) -> list[Run]:
+        return sorted(runs(self.spans, rules), key=lambda run: self.started[run.trace_id])
 
 
-def check_files(paths: Iterable[str]) -> Iterator[Checked | Problem]:
+def check_files(
+    paths: Iterable[str],
+    normals: Normals | None = None,
+    *,
+    learning: bool = True,
+    rules: ToolRules = NO_RULES,
+    procedures: Sequence[Procedure] = (),
+) -> Iterator[Checked | Problem]:
     """Yield a judgement for every run in the files, and a problem for everything that cannot be used.
+
+    Args:
+        paths: the files, "-" for standard input.
+        normals: what is normal for the tools; what is learned from the files is added to it.
+        learning: whether it is learned from the files what is normal. Then judgements come when all files are read.
+        rules: what is expected of tools.
+        procedures: what order of calls is right; what breaks them is among the findings.
+
+    Raises:
+        MissingExtra: YAML without PyYAML.
+    """
+    normals = Normals() if normals is None else normals
+    if learning:
+        yield from _learn_and_judge(read_runs(paths, rules), normals, procedures)
+        return
+    for found in read_runs(paths, rules):
+        yield found if isinstance(found, Problem) else _judged(found, normals, procedures, counted=False)
+
+
+def _learn_and_judge(
+    found: Iterable[Transcript | Problem], normals: Normals, procedures: Sequence[Procedure]
+) -> Iterator[Checked | Problem]:
+    with Spool[Transcript]() as waiting:
+        for one in found:
+            if isinstance(one, Problem):
+                yield one
+            else:
+                normals.add(one.run)
+                waiting.add(one)
+        for one in waiting:
+            yield _judged(one, normals, procedures, counted=True)
+
+
+def read_runs(paths: Iterable[str], rules: ToolRules = NO_RULES) -> Iterator[Transcript | Problem]:
+    """Yield every run in the files, and a problem for everything that cannot be used.
 
     Raises MissingExtra for YAML without PyYAML.
     """
     kept = _Spans()
     for path in paths:
-        yield from _check_file(path, kept)
-    judged: set[str] = set()
-    for run in kept.runs():
+        yield from _read_file(path, kept, rules)
+    found: set[str] = set()
+    for run in kept.runs(rules):
         file = kept.files[run.trace_id]
-        judged.add(file)
-        yield _judged(run, len(run.calls), file, f"trace {run.trace_id}")
+        found.add(file)
+        yield Transcript(run, len(run.calls), file, f"trace {run.trace_id}")
     for file in dict.fromkeys(kept.files.values()):
-        if file not in judged:
+        if file not in found:
             yield Problem(file, "file", _NO_RUNS, _INSTRUMENT)
 
 
-def _check_file(path: str, kept: _Spans) -> Iterator[Checked | Problem]:
+def _read_file(path: str, kept: _Spans, rules: ToolRules) -> Iterator[Transcript | Problem]:
     before = len(kept.spans)
     something = False
     for piece in read_file(path):
-        for found in _check_piece(piece, kept):
+        for found in _read_piece(piece, kept, rules):
             something = something or not isinstance(found, Problem) or found.fatal
             yield found
     if not something and len(kept.spans) == before:
         yield Problem(path, "file", _NO_RUNS, _INSTRUMENT)
 
 
-def _check_piece(piece: Piece, kept: _Spans) -> Iterator[Checked | Problem]:
+def _read_piece(piece: Piece, kept: _Spans, rules: ToolRules) -> Iterator[Transcript | Problem]:
     if isinstance(piece, Problem):
         yield piece
     elif isinstance(piece, Blob):
-        yield from _check_blob(piece, kept)
+        yield from _read_blob(piece, kept)
     elif spans := _span_documents(piece):
         for document in spans:
             yield from _keep(decode_json(document), piece.file, piece.place, kept)
     elif not any(signal in mapping(piece.value) for signal in _OTHER_SIGNALS):
-        yield from _check_transcripts(piece)
+        yield from read_document(piece, rules)
 
 
 def _span_documents(document: Document) -> list[object]:
@@ -101,7 +151,7 @@ def _span_documents(document: Document) -> list[object]:
     return found if all("resourceSpans" in mapping(item) for item in found) else []
 
 
-def _check_blob(blob: Blob, kept: _Spans) -> Iterator[Problem]:
+def _read_blob(blob: Blob, kept: _Spans) -> Iterator[Problem]:
     try:
         yield from _keep(decode_protobuf(blob.data), blob.file, "", kept)
     except InputError as error:
@@ -116,18 +166,17 @@ def _keep(decoded: Decoded, file: str, place: str, kept: _Spans) -> Iterator[Pro
         yield Problem(file, place or "file", decoded.rejected[0] + more, cure)
 
 
-def _check_transcripts(document: Document) -> Iterator[Checked | Problem]:
-    for found in read_document(document):
-        if isinstance(found, Transcript):
-            yield _judged(found.run, found.answered, found.file, found.place)
-        else:
-            yield found
-
-
-def _judged(run: Run, answered: int, file: str, place: str) -> Checked | Problem:
+def _judged(
+    found: Transcript, normals: Normals, procedures: Sequence[Procedure], *, counted: bool
+) -> Checked | Problem:
     """Judge a run; should that ever fail, the other runs are still judged."""
     try:
-        return Checked(judge(run), answered, file, place)
+        judgement = judge(apply(found.run, normals, counted=counted))
+        if procedures:
+            from overclaim.procedures import with_violations
+
+            judgement = with_violations(judgement, procedures)
+        return Checked(judgement, found.answered, found.file, found.place)
     except Exception as error:
         cause = f"judging failed with {type(error).__name__}: {error}"
-        return Problem(file, place, cause, "this is a fault of overclaim; please report it with the run")
+        return Problem(found.file, found.place, cause, "this is a fault of overclaim; please report it with the run")

@@ -26,6 +26,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from urllib.parse import urlsplit
 
 from overclaim import _hashing
+from overclaim._errors import OverclaimError
 from overclaim._scrub import scrub
 from overclaim._version import __version__
 from overclaim.cli import Command
@@ -113,6 +114,23 @@ def environment() -> Iterator[Check]:
     if exporter == "none":
         yield Check("bad", "OTEL_TRACES_EXPORTER", "none: no span is sent", "unset it, or set it to otlp")
     yield _content()
+    yield from _expectations()
+
+
+def _expectations() -> Iterator[Check]:
+    """What right means here, where the environment names a file for it."""
+    named = os.environ.get("OVERCLAIM_EXPECTATIONS", "").strip()
+    if not named:
+        return
+    from overclaim.expectations import load
+
+    try:
+        expected = load(named)
+    except OverclaimError as error:
+        yield Check("bad", "OVERCLAIM_EXPECTATIONS", str(error), "mend it; agents go on without it until then")
+        return
+    told = f"{named}: {len(expected.tools)} tools, {len(expected.all_procedures)} procedures"
+    yield Check("ok", "OVERCLAIM_EXPECTATIONS", told)
 
 
 def _content() -> Check:
@@ -266,5 +284,12 @@ COMMAND = Command(
     "check that spans are made here and that they arrive",
     _configure,
     _run,
-    epilog="Exit codes: 0 all is well, 1 something will not work.",
+    epilog=(
+        "Variables that the SDK heeds: OVERCLAIM_HASH_KEY, OVERCLAIM_EXPECTATIONS, OTEL_SDK_DISABLED,\n"
+        "OTEL_TRACES_EXPORTER, OTEL_TRACES_SAMPLER, OTEL_BSP_SCHEDULE_DELAY,\n"
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS,\n"
+        "OTEL_EXPORTER_OTLP_PROTOCOL, and the last three for traces alone: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,\n"
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL.\n"
+        "Exit codes: 0 all is well, 1 something will not work."
+    ),
 )

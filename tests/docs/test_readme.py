@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from overclaim.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+NOT_HERE = {"serve", "demo", "doctor"}  # they do not end, have a test of their own, or tell of this machine
 
 
 def blocks(language: str) -> list[str]:
@@ -23,18 +26,31 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> Iterator[list[str]]:
-    """Each `overclaim` command line in the shell blocks."""
+    """Each `overclaim` command line in the shell blocks, without its comment."""
     for line in "".join(blocks("sh")).splitlines():
-        words = shlex.split(line.rpartition("&& ")[2].removeprefix(".venv/bin/"))
+        words = shlex.split(line.rpartition("&& ")[2].removeprefix(".venv/bin/"), comments=True)
         if words[0] == "overclaim":
             yield words[1:]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command of ours as a user would, from the root of the repository."""
+    command = [sys.executable, "-m", "overclaim.cli", *arguments]
     return subprocess.run(
-        [sys.executable, "-m", "overclaim.cli", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=110
+        command, capture_output=True, text=True, cwd=ROOT, timeout=110, env={**os.environ, **(env or {})}
     )
+
+
+def masked(output: str) -> str:
+    """An output without the digits of a confidence, which move when the values are fitted again."""
+    return re.sub(r"\(confidence \d\.\d\d\)", "(confidence #)", output.strip())
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store kept by the real demo, and what the demo printed."""
+    store = tmp_path_factory.mktemp("demo") / "store"
+    return store, run("demo", "--keep", str(store)).stdout
 
 
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
@@ -47,10 +63,21 @@ def test_every_command_shown_exists_with_its_options(words: list[str], capsys: p
     assert all(word in text for word in words[1:] if word.startswith("--"))
 
 
-def test_the_demo_prints_what_the_readme_shows() -> None:
+@pytest.mark.parametrize("words", [one for one in commands() if one[0] not in NOT_HERE], ids=" ".join)
+def test_every_command_shown_works(words: list[str], demo: tuple[Path, str]) -> None:
+    """On the demo's store each command ends as it should; check finds what is wrong with the example."""
+    env = {"OVERCLAIM_STORE": str(demo[0])}
+    found = run("query", "--format", "json", "SELECT TraceId FROM overclaim_run_verdicts LIMIT 1", env=env).stdout
+    filled = [{"demo-store": str(demo[0]), "TRACE_ID": json.loads(found)[0]["TraceId"]}.get(one, one) for one in words]
+    done = run(*filled, env=env)
+    assert done.returncode == (1 if words[0] == "check" else 0), done.stderr
+    assert done.stdout or words[0] == "detect"
+
+
+def test_the_demo_prints_what_the_readme_shows(demo: tuple[Path, str]) -> None:
     """Each line of the first output block is printed by the real demo, in the same order."""
     shown = [line.rstrip() for line in blocks("text")[0].splitlines() if line.strip()]
-    printed = [line.rstrip() for line in run("demo").stdout.splitlines()]
+    printed = [line.rstrip() for line in demo[1].splitlines()]
     place = 0
     for line in shown:
         assert line in printed[place:]
@@ -58,20 +85,48 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
 
 
 def test_check_prints_what_the_readme_shows() -> None:
-    """The second output block is the whole output of the check command above it, which exits with 1."""
+    """The second output block is the output of the check command above it, digits of confidences aside; exit 1."""
     done = run("check", "examples/runs.jsonl")
-    assert done.stdout.strip() == blocks("text")[1].strip()
+    assert masked(done.stdout) == masked(blocks("text")[1])
     assert done.returncode == 1
 
 
 def test_the_python_shown_is_the_example_that_runs() -> None:
     """The snippet is examples/payments_agent.py but for its docstring and endpoint argument, and it runs."""
     example = (ROOT / "examples" / "payments_agent.py").read_text("utf-8")
-    snippet = blocks("python")[0]
+    (snippet,) = blocks("python")
     assert snippet.partition("@overclaim.tool")[2] == example.partition("@overclaim.tool")[2]
     done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert "Endpoint confirmed working." in done.stdout
+
+
+def test_the_expectations_shown_are_valid(tmp_path: Path) -> None:
+    """The YAML can be used as it stands, and `overclaim expectations` tells of each of its tools and procedures."""
+    (shown,) = blocks("yaml")
+    file = tmp_path / "expectations.yaml"
+    file.write_text(shown, "utf-8")
+    done = run("expectations", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "4 tools, 5 procedures" in done.stdout
+
+
+def test_the_expectations_shown_accuse_what_they_forbid(tmp_path: Path) -> None:
+    """A table that is dropped breaks the procedure that the README shows, and check exits with 1."""
+    file, runs = tmp_path / "expectations.yaml", tmp_path / "runs.json"
+    file.write_text(blocks("yaml")[0], "utf-8")
+    call = {"id": "1", "type": "function", "function": {"name": "drop_table", "arguments": '{"table": "old"}'}}
+    messages = [
+        {"role": "user", "content": "Drop the table old."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": '{"dropped": true}'},
+        {"role": "assistant", "content": "I dropped the table old."},
+    ]
+    runs.write_text(json.dumps({"messages": messages}), "utf-8")
+    done = run("check", "--expect", str(file), str(runs))
+    assert done.returncode == 1
+    assert "OC403" in done.stdout
+    assert "no-drop" in done.stdout
 
 
 def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
@@ -80,35 +135,3 @@ def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
     promised = [line for line in "".join(blocks("sh")).splitlines() if "pip install" in line]
     assert len(promised) == 2
     assert all(line in ci for line in promised)
-
-
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:examples|queries)/[\w./]+|[A-Z]+\.md)`", README))))
-def test_every_file_named_exists(path: str) -> None:
-    """Files and folders that the README names are there."""
-    assert (ROOT / path).exists()
-
-
-def test_the_names_shown_are_public() -> None:
-    """Each `overclaim.name(` in the README is exported."""
-    import overclaim
-
-    named = set(re.findall(r"overclaim\.(\w+)\(", README))
-    assert named <= set(overclaim.__all__)
-
-
-def test_verdicts_are_all_explained() -> None:
-    """The table of verdicts has a row for each, and says rightly whether it accuses."""
-    from overclaim import Verdict
-
-    rows = dict(re.findall(r"^\| (\w+) \| (yes|no) \|", README, re.M))
-    assert rows == {verdict.value: "yes" if verdict.accuses else "no" for verdict in Verdict}
-
-
-def test_attributes_shown_exist() -> None:
-    """Each overclaim.* attribute in the README is one of ours."""
-    from overclaim import _attributes
-
-    known = {value for value in vars(_attributes).values() if isinstance(value, str)}
-    shown = set(re.findall(r"`(overclaim\.\w+\.[\w.]+)`", README))
-    assert shown
-    assert shown <= known

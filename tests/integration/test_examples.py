@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from overclaim.expectations import load
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.store import Store
 
@@ -120,6 +121,21 @@ def test_examples_run_offline() -> None:
 def test_the_guard_knows_before_the_answer_is_out() -> None:
     """In the raw loop the verdict is there without any collector."""
     assert "guard: contradicted" in example("raw_openai_loop.py")
+
+
+def test_the_postcondition_finds_what_the_tool_hides() -> None:
+    """Of two runs with the same answers of the tools one is contradicted: by a request, and by a function."""
+    held, failed = example("payments_verified.py").splitlines()
+    assert held.startswith("supported")
+    assert failed.startswith("contradicted: I captured the charge ch_2")
+    assert "postcondition.failed" in failed
+
+
+def test_the_file_of_expectations_is_valid() -> None:
+    """It loads, and every postcondition in it is one that can be made."""
+    expected = load(EXAMPLES / "expectations.yaml")
+    assert expected.rules.facts("createUser").success_when is not None
+    assert [check.pattern for check in expected.checks] == ["create_user"]
 
 
 def test_the_ten_line_agent_is_contradicted_within_seconds(server: str, store: Store) -> None:

@@ -1,41 +1,33 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import pytest
+from both_judges import agreement, by_sql, differences
 from generated_runs import make_run
-from stores import FINDINGS, VERDICTS, put_labelled
+from stores import FINDINGS, put_labelled
 
+from overclaim.checking import Checked, check_files
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Outcome, Run
+from overclaim.procedures import Procedure
 from overclaim.reading.spans import Span
 from overclaim_detectors import judging
+from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.rule import Case, Rule, call, claim
 from overclaim_detectors.store import Store
 
 RUNS = 1000
-
-
-def by_python(run: Run) -> dict[tuple[str, int], tuple[Any, ...]]:
-    """The verdicts of the Python judge, in the shape of the table."""
-    judgement = judge(run)
-    span_of = {one.index: one.span_id for one in run.calls}
-    leading = next((one for one in judgement.claims if one.verdict is judgement.verdict), None)
-    found: dict[tuple[str, int], tuple[Any, ...]] = {
-        (run.trace_id, place): (one.verdict.value, one.rule, [span_of[index] for index in one.calls])
-        for place, one in enumerate(judgement.claims)
-    }
-    shown = [span_of[index] for index in leading.calls] if leading else []
-    found[run.trace_id, -1] = (judgement.verdict.value, judgement.rule, shown)
-    return found
-
-
-def by_sql(store: Store) -> dict[tuple[str, int], tuple[Any, ...]]:
-    """The verdicts in the store."""
-    rows = store.query(VERDICTS).dicts()
-    return {(row["TraceId"], row["Claim"]): (row["Label"], row["Rule"], row["Calls"]) for row in rows}
+MANY = 4000
+RULES = {
+    "claim.about_nothing_seen", "claim.no_call", "claim.reports_failure", "claim.value_mismatch",
+    "operation.action_required", "operation.handed_over", "operation.last_outcome_failed", "operation.outcome_unknown", "operation.recovered",
+    "operation.started", "operation.still_pending", "operation.supported", "operation.unusually_empty",
+    "run.incomplete",
+}  # fmt: skip
 
 
 def case_spans(run: Run, red: tuple[int, ...] = ()) -> list[Span]:
@@ -48,23 +40,49 @@ def case_spans(run: Run, red: tuple[int, ...] = ()) -> list[Span]:
     return spans
 
 
+def _transcripts(folder: Path) -> Path:
+    """Six runs of one tool that returns data, but for the last, which returns nothing; all claim the same."""
+    path = folder / "runs.jsonl"
+    path.write_text("".join(json.dumps(_booking(number, empty=number == 6)) + "\n" for number in range(1, 7)), "utf-8")
+    return path
+
+
+def _booking(number: int, *, empty: bool) -> dict[str, Any]:
+    arguments = json.dumps({"room": f"R-{number}"})
+    call = {"id": "c1", "type": "function", "function": {"name": "book_room", "arguments": arguments}}
+    result = "" if empty else json.dumps({"booking": f"B-{number}", "room": f"R-{number}"})
+    return {
+        "id": f"run-{number}",
+        "messages": [
+            {"role": "user", "content": f"Book room R-{number}."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": result},
+            {"role": "assistant", "content": f"I have booked room R-{number}."},
+        ],
+    }
+
+
 def test_both_judges_agree(store: Store) -> None:
-    """SQL and Python give the same verdict, rule and calls for every claim and every run, in one batch of many."""
-    made = [make_run(seed) for seed in range(RUNS)]
-    batch = put_labelled(store, made)
-    judging.judge(store, batch, version=1)
-    expected = {key: value for run, _ in made for key, value in by_python(run).items()}
-    assert by_sql(store) == expected
-    assert {label for label, _, _ in expected.values()} >= {"contradicted", "unsupported", "pending", "recovered"}
+    """SQL and Python give the same verdict, rule, calls and confidence for every claim and run of thousands."""
+    judgements = [judge(make_run(seed)[0]) for seed in range(MANY)]
+    found = agreement(store, judgements)
+    assert found.differences == []
+    assert found.agreed == found.runs == MANY
+    assert {one.rule for judgement in judgements for one in judgement.claims} == RULES
 
 
-def test_both_judges_agree_on_confidence(store: Store) -> None:
-    """The stated confidence of a run's verdict is the same too."""
-    made = [make_run(seed) for seed in range(RUNS, RUNS + 200)]
-    judging.judge(store, put_labelled(store, made), version=1)
-    rows = store.query(VERDICTS).dicts()
-    found = {row["TraceId"]: row["Confidence"] for row in rows if row["Claim"] == -1}
-    assert found == pytest.approx({run.trace_id: judge(run).confidence for run, _ in made}, abs=1e-3)
+def test_both_judges_agree_on_files(tmp_path: Path, store: Store) -> None:
+    """So they do on runs that were read from a transcript, whose operations are hashed on the way to the store."""
+    judgements = [one.judgement for one in check_files([str(_transcripts(tmp_path))]) if isinstance(one, Checked)]
+    assert {one.rule for one in judgements} == {"operation.supported", "operation.unusually_empty"}
+    assert str(agreement(store, judgements)) == "SQL agrees with Python on 6 of 6 runs"
+
+
+def test_a_difference_is_told() -> None:
+    """Where the judges do not agree, the run and both verdicts are named."""
+    run = make_run(3)[0]
+    told = list(differences(judge(run), {-1: ("honest", "x", [], 1.0)}, set()))
+    assert any(run.id in one and "honest" in one for one in told)
 
 
 def test_both_sides_agree_on_who_noticed(store: Store) -> None:
@@ -135,13 +153,16 @@ def test_rules_fire_on_their_cases_and_on_nothing_else(store: Store) -> None:
     """Every rule fires on each case it must fire on, and is quiet on the others."""
     expected: dict[str, tuple[str, str, bool]] = {}
     made: list[tuple[Run, list[Span]]] = []
+    declared: list[Procedure] = []
     for rule in BUILTIN:
         for case in (*rule.fires, *rule.quiet):
             trace_id = f"{len(made) + 1:032x}"
             spans = tuple(f"{len(made) + 1:08x}{place:08x}" for place in range(len(case.calls) + 1))
             run = case.run(trace_id, spans)
             made.append((run, case_spans(run, case.red)))
+            declared += case.declared(trace_id)
             expected[trace_id] = (rule.id, case.name, case in rule.fires)
+    store_procedures(store, declared)
     batch = put_labelled(store, made)
     judging.judge(store, batch, version=1)
     assert judging.find(store, batch, 1, BUILTIN).failed == {}
@@ -182,4 +203,4 @@ def test_an_unclaimed_run_is_no_claim(store: Store) -> None:
     """A run without calls and claims has a verdict too."""
     run = Case("x", claimed=Outcome.NONE).run("1" * 32, ("a" * 16,))
     judging.judge(store, put_labelled(store, [(run, case_spans(run))]), 1)
-    assert by_sql(store) == {("1" * 32, -1): ("no_claim", "", [])}
+    assert by_sql(store, ["1" * 32]) == {"1" * 32: {-1: ("no_claim", "", [], 1.0)}}

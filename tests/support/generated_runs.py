@@ -6,6 +6,7 @@ Left to chance, the turns that are hardest to judge are rare, so that half of th
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 from overclaim.outcome.model import (
     BoundClaim,
@@ -25,8 +26,19 @@ NOON = 1_767_268_800_000_000_000  # 2026-01-01 12:00:00 UTC
 OBSERVED = (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN)
 CLAIMED = (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL)
 
-S, F, P, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.UNKNOWN
+S, F, P, U, E = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.UNKNOWN, Outcome.EMPTY
 READ, WRITE = Effect.READ, Effect.WRITE
+# Rules of the facts by which a call is pending or empty; the others need no telling apart.
+RULES = {
+    Outcome.PENDING: (
+        "text.action_required",
+        "flag.action_required",
+        "http.status_202",
+        "status_word.pending",
+        "status_word.handed_over",
+    ),
+    Outcome.EMPTY: ("empty.unusual", "empty.unusual", "rows.zero"),
+}
 # One attempt: its key, action, targets, effect and outcome.
 Attempt = tuple[str, str, tuple[str, ...], Effect, Outcome]
 PATTERNS: dict[str, tuple[Attempt, ...]] = {
@@ -40,6 +52,9 @@ PATTERNS: dict[str, tuple[Attempt, ...]] = {
     "another deed": (("make f", "create", ("f-6",), WRITE, F), ("mail f", "send", ("f-6",), WRITE, S)),
     "any deed": (("make f", "create", ("f-6",), WRITE, F), ("script", "run", ("f-6",), Effect.UNKNOWN, S)),
     "pending, completed": (("pay g", "pay", ("g-7",), WRITE, P), ("confirm g", "confirm", ("g-7",), WRITE, S)),
+    "nothing, then done": (("make h", "create", ("h-8",), WRITE, E), ("make h", "create", ("h-8",), WRITE, S)),
+    "nothing, then seen": (("make h", "create", ("h-8",), WRITE, E), ("get h", "read", ("h-8",), READ, S)),
+    "nothing, twice": (("make h", "create", ("h-8",), WRITE, E), ("make h", "create", ("h-8",), WRITE, E)),
     "pending, looked at": (("pay g", "pay", ("g-7",), WRITE, P), ("get g", "read", ("g-7",), READ, S)),
 }
 
@@ -89,19 +104,27 @@ def _call(dice: random.Random, seed: int, index: int, attempt: Attempt) -> Call:
     grade = dice.choice((*Grade, Grade.STRUCTURED))
     # The action is part of the key, as overclaim.outcome.operations makes it.
     named = f"{action or 'call'}:{key}" if key else ""
-    facts = (Evidence("result_flag", "result.flag", outcome, grade, str(index)),) if dice.random() < 0.8 else ()
     return Call(
         index, dice.choice(("make", "post")), Operation(action, targets=targets, effect=effect, key=named),
-        Observation(outcome, grade, facts), claimed=dice.choice((Outcome.SUCCESS, Outcome.FAILURE)),
+        Observation(outcome, grade, tuple(_facts(dice, index, outcome, grade))),
+        claimed=dice.choice((Outcome.SUCCESS, Outcome.FAILURE)),
         span_id=f"{seed + 1:08x}{index + 1:08x}",
     )  # fmt: skip
+
+
+def _facts(dice: random.Random, index: int, outcome: Outcome, grade: Grade) -> Iterator[Evidence]:
+    """What decided, mostly, and perhaps a suspicion that decides nothing."""
+    if dice.random() < 0.8:
+        yield Evidence("result_flag", dice.choice(RULES.get(outcome, ("result.flag",))), outcome, grade, str(index))
+    if dice.random() < 0.1:
+        yield Evidence("result_flag", "record.status_word.action_required", Outcome.PENDING, Grade.SUSPECT, "held")
 
 
 def _claim(dice: random.Random, calls: tuple[Call, ...]) -> BoundClaim:
     about = sorted(dice.sample(range(len(calls)), dice.choice([n for n in (0, 1, 1, 2, 3) if n <= len(calls)])))
     mismatch = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, "45")
     return BoundClaim(
-        Claim(dice.choice(CLAIMED), action=dice.choice(("", "create", "start"))),
+        Claim(dice.choice(CLAIMED), action=dice.choice(("", "create", "start", "send", "read"))),
         about=tuple(about),
         mismatch=mismatch if dice.random() < 0.1 else None,
     )

@@ -143,6 +143,8 @@ def test_one_json_document_holds_runs_and_summary(tmp_path: Path, capsys: pytest
         "verdicts": {"contradicted": 1, "supported": 1},
         "gaps": {},
         "unreadable": 0,
+        "violating": 0,
+        "unsure": 0,
     }
     code, out, _ = check(capsys, str(tmp_path / "missing"), "--format", "json")
     assert code == 2
@@ -291,3 +293,21 @@ def test_of_many_failed_calls_only_the_first_are_shown(tmp_path: Path, capsys: p
     assert len(out.splitlines()) < 25
     _, out, _ = check(capsys, path, "--format", "jsonl")
     assert len(json.loads(out)["calls"]) == 40
+
+
+def test_a_minimum_confidence_decides_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is less sure is shown and counted, and lets the gate open."""
+    file = lines(tmp_path / "r.jsonl", BAD)
+    code, out, _ = check(capsys, file, "--min-confidence", "1")
+    assert code == 0
+    assert "CONTRADICTED  bad" in out
+    assert "1 of the accusations below confidence 1" in out
+    assert check(capsys, file, "--min-confidence", "0.5")[0] == 1
+
+
+def test_a_minimum_confidence_is_a_probability(capsys: pytest.CaptureFixture[str]) -> None:
+    """Anything else is refused, and the message shows it."""
+    for given in ("7", "-1", "nan", "high"):
+        with pytest.raises(SystemExit):
+            check(capsys, "x.jsonl", "--min-confidence", given)
+        assert f"invalid probability value: '{given}'" in capsys.readouterr().err

@@ -52,6 +52,7 @@ SUCCESSES = [
     "The issue has been resolved by restarting the worker.",
     "I was able to move all the files.",
     "The flag did not exist yet, so I created it.",
+    "No errors were found.",
     "The key was stored in account B. Only the admins can read it.",
     "All items except the lamp have been returned.",
     # terse, and in other people's English
@@ -178,7 +179,7 @@ NO_CLAIMS = [
     # hedges
     "The bug should be fixed now.",
     "It seems the file was deleted.",
-    "I think the email was sent.",
+    "I assume the email was sent.",
     "The fix appears to be applied.",
     # what others said or did
     'The page said "Your order has been placed".',
@@ -197,7 +198,6 @@ NO_CLAIMS = [
     "I need the code that was just sent to your phone.",
     "You have paid the fee.",
     # nothing bad, nothing done
-    "No errors were found.",
     "No changes were made.",
     "I didn't change anything else.",
     # chat

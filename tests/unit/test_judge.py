@@ -6,15 +6,18 @@ from time import process_time
 import pytest
 
 from overclaim.outcome.binding import bind
+from overclaim.outcome.confidence import confidence
 from overclaim.outcome.judge import judge
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import (
+    BoundClaim,
     Call,
     Claim,
     Effect,
     Evidence,
     Grade,
     Observation,
+    Operation,
     Outcome,
     Quantity,
     Reading,
@@ -23,6 +26,7 @@ from overclaim.outcome.model import (
 )
 from overclaim.outcome.operations import operation
 from overclaim.outcome.pending import settle, settled
+from overclaim.outcome.results import observe
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
 
@@ -260,3 +264,89 @@ def test_what_is_done_in_the_answer_itself_needs_no_call() -> None:
     assert verdict(FAILED, translated) is Verdict.NO_CLAIM
     assert judge(Run("r", FAILED, bind(Reading(claims=(translated,)), FAILED))).findings[0].rule == "OC201"
     assert verdict(calls(("get_text", {"id": "t-1"}, S)), translated) is Verdict.SUPPORTED
+
+
+def waiting(*texts: str) -> tuple[Call, ...]:
+    """Transfers whose results are these texts, in order."""
+    what = operation("send_transfer", {"transfer_id": "TR-7"})
+    return tuple(
+        Call(i, "send_transfer", what, observe(text, effect=what.effect), mentions=mentions("TR-7"))
+        for i, text in enumerate(texts)
+    )
+
+
+SENT = Claim(S, "send", ("transfer",), ("tr-7",))
+
+
+def test_what_waits_for_an_act_is_not_even_accepted() -> None:
+    """A code was sent and nobody entered it: nothing supports "sent". What is queued is only pending."""
+    asked = judge(
+        Run("r", made := waiting("Verification required. A code was sent."), bind(Reading(claims=(SENT,)), made))
+    )
+    assert (asked.verdict, asked.rule, asked.findings[0].rule) == (
+        Verdict.UNSUPPORTED, "operation.action_required", "OC102",
+    )  # fmt: skip
+    assert asked.findings[0].evidence[0].rule == "text.action_required"
+    assert verdict(waiting("Your transfer has been queued."), SENT) is Verdict.PENDING
+    assert (
+        verdict(waiting("Verification required. A code was sent."), replace(SENT, action="start")) is Verdict.SUPPORTED
+    )
+    assert verdict(waiting("Verification required. A code was sent."), replace(SENT, outcome=F)) is Verdict.HONEST
+
+
+def test_an_act_that_was_done_completes_it() -> None:
+    """The code was entered, by whatever call, and the claim holds."""
+    confirm = operation("confirm_transfer", {"transfer_id": "TR-7", "code": "112233"})
+    made = waiting("Verification required. A code was sent.")
+    done = Call(1, "confirm_transfer", confirm, observe({"status": "completed"}, effect=confirm.effect))
+    assert verdict(settled((*made, done)), SENT) is Verdict.RECOVERED
+    assert verdict(waiting("Verification required. A code was sent.", "Transfer TR-7 sent."), SENT) is Verdict.RECOVERED
+
+
+def test_a_failure_goes_before_what_waits() -> None:
+    """Where one operation failed and another waits, the failure is told."""
+    made = (
+        *waiting("Verification required. A code was sent."),
+        *calls(("x", {}, S), ("send_mail", {"id": "m-1"}, F))[1:],
+    )
+    about = BoundClaim(SENT, (0, 1))
+    assert judge(Run("r", made, (about,))).verdict is Verdict.CONTRADICTED
+
+
+def waiting_with(*rules: str) -> tuple[Call, ...]:
+    """One pending call with these facts."""
+    facts = tuple(Evidence("result_flag", rule, Outcome.PENDING, Grade.STRUCTURED) for rule in rules)
+    seen = Observation(Outcome.PENDING, Grade.STRUCTURED, facts)
+    return (Call(0, "mail", Operation("send", effect=Effect.WRITE, key="send m-1"), seen),)
+
+
+def test_each_claim_and_finding_says_how_sure_it_is() -> None:
+    """Each kind of verdict has a confidence of its own; the run has that of the claim that leads."""
+    made = (*FAILED, *calls(("x", {}, S), ("mail", {"id": "m-1"}, S))[1:])
+    judged = judge(
+        Run("r", made, (BoundClaim(CREATED, (0,)), BoundClaim(Claim(S, "send"), ()), BoundClaim(DONE, (1,))))
+    )
+    failed, absent, supported = (one.confidence for one in judged.claims)
+    assert failed == confidence("operation.last_outcome_failed", sure=True, deed=True)
+    assert absent == confidence("claim.no_call", sure=False, deed=True)
+    assert supported == confidence("operation.supported", sure=False, deed=bool(DONE.action))
+    assert [one.confidence for one in judged.findings] == [failed, absent]
+    assert judged.confidence == failed
+
+
+def test_a_message_is_sent_once_a_service_has_taken_it_over() -> None:
+    """Queued is the last word of most mail services; nothing else is done by being queued."""
+    queued = waiting_with("status_word.handed_over", "http.status_202")
+    assert judge(Run("r", queued, (BoundClaim(SENT, (0,)),))).rule == "operation.handed_over"
+    assert judge(Run("r", queued, (BoundClaim(CREATED, (0,)),))).verdict is Verdict.PENDING
+    held = waiting_with("status_word.handed_over", "flag.pending_true")
+    assert judge(Run("r", held, (BoundClaim(SENT, (0,)),))).verdict is Verdict.PENDING
+
+
+def test_what_is_pending_or_only_looked_at_weighs_less() -> None:
+    """Pending may yet come true, and a look that never was changed nothing."""
+    queued = waiting_with("status_word.pending")
+    assert judge(Run("r", queued, (BoundClaim(CREATED, (0,)),))).findings[0].severity == "medium"
+    for action, weight in (("search", "medium"), ("delete", "high")):
+        claimed = (BoundClaim(Claim(S, action)),)
+        assert [one.severity for one in judge(Run("r", (), claimed)).findings] == [weight]

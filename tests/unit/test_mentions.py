@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from overclaim.outcome.mentions import identifiers, mentions, normal_number, numbers
+from overclaim.outcome.mentions import counts, identifiers, mentions, normal_number, numbers
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,20 @@ def test_shared_parts_are_not_searched_without_end(leaf: object) -> None:
 def test_numbers_too_long_to_write_out_are_left_out() -> None:
     """Python refuses to print whole numbers of thousands of digits; they identify nothing."""
     assert mentions({"id": 10**5000, "other": -(10**5000), "n": 17, "big": 2**100}) == {"17", str(2**100)}
+
+
+@pytest.mark.parametrize(
+    ("payload", "found"),
+    [
+        ({"inserted": 9, "created_at": 17_000}, {"inserted": 9}),
+        ('{"deletedCount": 3}', {"deleted_count": 3}),
+        ({"sent": ["a", "b"]}, {"sent": 2}),
+        ("UPDATE 20", {"affected": 20}),
+        ("Query OK, 20 rows affected", {"affected": 20}),
+        ("sent: 3\nskipped: 1", {"sent": 3}),
+        ("modified: 12:30", {}),
+    ],
+)
+def test_counts_of_what_was_done(payload: object, found: dict[str, int]) -> None:
+    """Fields, tags of SQL and short texts count what was done; times and what was left out are no such count."""
+    assert counts(mentions(payload)) == found

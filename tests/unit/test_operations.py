@@ -24,7 +24,7 @@ from overclaim.outcome.operations import operation
         ("crm.contacts.create", {"email": "m@example.com"}, "create", ("crm", "contact"), ("m@example.com",), "write"),
         ("cancelOrder", {"order_id": 71}, "cancel", ("order",), ("71",), "write"),
         ("list_orders", {}, "read", ("order",), (), "read"),
-        ("order_status", {"id": "A-1"}, "order", ("status",), ("a-1",), "write"),
+        ("order_status", {"id": "A-1"}, "read", ("order", "status"), ("a-1",), "read"),
         ("run_sql", {"sql": "UPDATE customers SET a=1"}, "update", ("customer",), ("customers",), "write"),
         ("query", {"query": "select * from orders"}, "search", ("order",), ("orders",), "read"),
         ("confirm_code", {"code": "449120"}, "confirm", ("code",), (), "write"),

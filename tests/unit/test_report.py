@@ -17,11 +17,14 @@ from stores import put_labelled
 
 from overclaim._errors import InputError, StoreError
 from overclaim.cli import main
+from overclaim.procedures import load
 from overclaim_detectors import judging
 from overclaim_detectors.formats import FORMATS, render, write
 from overclaim_detectors.layout import Column, Layout
+from overclaim_detectors.normals import learn
 from overclaim_detectors.opening import open_store, resolved
 from overclaim_detectors.opening import store_path as store_path_of
+from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.report import REPORTS, Window, hours, left_out, moment, run_report, why_empty, with_tables
 from overclaim_detectors.store import QueryError, Rows, Store
@@ -35,9 +38,11 @@ NASTY = Rows(("Name", "N"), [("=HYPERLINK(1)", -5), ("\x1b[31mred\x07", float("n
 @pytest.fixture
 def judged(store: Store) -> Store:
     """A store with many judged runs."""
+    store_procedures(store, load([{"id": "post-first", "first": "post"}, {"id": "no-post", "absence": "post"}]))
     batch = put_labelled(store, [make_run(seed) for seed in range(150)])
     judging.judge(store, batch, 1)
     judging.find(store, batch, 1, BUILTIN)
+    learn(store)
     return store
 
 

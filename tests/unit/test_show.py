@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,17 @@ from stores import put_labelled
 
 from overclaim._errors import InputError
 from overclaim.cli import main
+from overclaim.outcome.history import bad
+from overclaim.procedures import load
 from overclaim_detectors import judging, show
+from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.store import Store
 
 
 @pytest.fixture
 def judged(store: Store) -> Store:
     """A store with many judged runs."""
+    store_procedures(store, load([{"id": "no-post", "absence": "post"}]))
     batch = put_labelled(store, [make_run(seed) for seed in range(40)])
     judging.judge(store, batch, 1)
     return store
@@ -38,7 +43,21 @@ def test_a_run_is_shown_whole(judged: Store) -> None:
         assert [claim["Claimed"] for claim in shown.claims] == [one.claim.outcome.value for one in run.claims]
         for call in run.calls:
             assert call.span_id in text
-        assert text.count("result.flag") == sum(len(call.observed.evidence) for call in run.calls)
+        facts = Counter(fact.rule for call in run.calls for fact in call.observed.evidence)
+        assert all(text.count(f"  {rule} ") + text.count(f"  {rule}\n") >= times for rule, times in facts.items())
+
+
+def test_broken_procedures_are_shown(judged: Store) -> None:
+    """A run that made a forbidden call says so, with the procedure and the call; another says nothing of it."""
+    for seed in range(40):
+        run, _ = make_run(seed)
+        (shown,) = show.find(judged, run.trace_id)
+        text = "\n".join(show.lines(shown))
+        forbidden = [call.index for call in run.calls if call.tool == "post" and not bad(call)]
+        assert ("procedures broken (1)" in text) is bool(forbidden)
+        if forbidden:
+            assert f"OC403  no-post  never post\n       call {forbidden[0]}" in text
+        assert len(shown.data()["ProceduresBroken"]) == bool(forbidden)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_run_is_found_by_each_of_its_ids(judged: Store) -> None:

@@ -19,6 +19,7 @@ check the answer before it leaves with `overclaim.check(answer)`.
 
 from __future__ import annotations
 
+from overclaim.outcome.lexicon import looks
 from overclaim_detectors.rule import Case, Rule, call, claim
 
 RULE = Rule(
@@ -26,7 +27,7 @@ RULE = Rule(
     title="Success claimed, but the last outcome of the operation is a failure",
     doc=__doc__,
     query="judge/accusations",
-    params={"label": "contradicted"},
+    params={"label": "contradicted", "looks": sorted(looks())},
     fires=(
         Case("the only attempt fails", (call(0, "create", "failure"),), (claim("success", 0),)),
         Case(

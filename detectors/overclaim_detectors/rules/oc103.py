@@ -16,6 +16,7 @@ Let the agent say what is true ("requested", "on its way"), or poll until the op
 
 from __future__ import annotations
 
+from overclaim.outcome.lexicon import looks
 from overclaim_detectors.rule import Case, Rule, call, claim
 
 RULE = Rule(
@@ -23,7 +24,7 @@ RULE = Rule(
     title="Completion claimed, but the operation is still pending",
     doc=__doc__,
     query="judge/accusations",
-    params={"label": "pending"},
+    params={"label": "pending", "looks": sorted(looks())},
     fires=(
         Case("accepted and never looked at again", (call(0, "refund", "pending"),), (claim("success", 0),)),
         Case(

@@ -21,7 +21,7 @@ def from_span(
     """
     return (
         http.evidence(attributes, failed=failed, span_id=span_id, facts=facts)
-        or others.process(attributes, span_id=span_id)
+        or others.process(attributes, span_id=span_id, facts=facts)
         or others.database(attributes, failed=failed, span_id=span_id)
         or others.rpc(attributes, span_id=span_id)
     )

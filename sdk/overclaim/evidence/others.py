@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from overclaim.outcome.model import Evidence, Grade, Outcome
+from overclaim.outcome.model import NO_FACTS, Evidence, Grade, Outcome, ToolFacts
 from overclaim.outcome.results import exit_evidence
 
 _GRPC_OK = 0
 
 
-def process(attributes: Mapping[str, object], *, span_id: str) -> Evidence | None:
+def process(attributes: Mapping[str, object], *, span_id: str, facts: ToolFacts = NO_FACTS) -> Evidence | None:
     """The exit code of a process; not 0 is a failure."""
     code = attributes.get("process.exit.code")
     if not isinstance(code, int):
         return None
     name = attributes.get("process.executable.name")
-    return exit_evidence(code, target=f"process {name}" if isinstance(name, str) else "", span_id=span_id)
+    target = f"process {name}" if isinstance(name, str) else ""
+    return exit_evidence(code, target=target, span_id=span_id, facts=facts)
 
 
 def database(attributes: Mapping[str, object], *, failed: bool, span_id: str) -> Evidence | None:

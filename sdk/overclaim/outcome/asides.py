@@ -89,10 +89,15 @@ def _opens_reason(state: Scan, at: int) -> bool:
     return at < len(state.words) and (state.has("causes", state.words[at]) or state.has("since", state.words[at]))
 
 
+_TURNING = frozenset({"instead", "rather", "due"})
+
+
 def _turns(state: Scan, at: int) -> bool:
     """Whether the word at an index leads on to the reason, or to what was not taken."""
-    nearby = state.words[at : at + 2]
-    return state.has("causes", state.words[at]) or nearby in (["instead", "of"], ["rather", "than"], ["due", "to"])
+    word = state.words[at]
+    if word not in _TURNING:
+        return state.has("causes", word)
+    return state.words[at : at + 2] in (["instead", "of"], ["rather", "than"], ["due", "to"])
 
 
 def without_bare_checks(state: Scan, events: list[Event]) -> list[Event]:

@@ -6,26 +6,33 @@ only a claim that no call can be about is left without any (and may then be judg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
-from overclaim.outcome.history import ANYTHING, bad
-from overclaim.outcome.lexicon import actions, table, verbs, words
-from overclaim.outcome.model import (
-    BoundClaim,
-    Call,
-    Claim,
-    Effect,
-    Evidence,
-    Grade,
-    Operation,
-    Outcome,
-    Reading,
+from overclaim.outcome.adapted import adapted
+from overclaim.outcome.checks import is_same_call_twice, looks_after, measured_otherwise, outdated, read_back_differs
+from overclaim.outcome.fitting import (
+    best,
+    effect_fits,
+    is_apart,
+    is_check,
+    named_so,
+    names,
+    near,
+    reached,
+    same_object,
+    target_words,
 )
-from overclaim.outcome.words import singular, split_name, tokens
-
-ENOUGH = 2  # the score from which a call fits a claim by name
+from overclaim.outcome.history import ANYTHING, MAKING, bad
+from overclaim.outcome.language import language
+from overclaim.outcome.lexicon import actions, words
+from overclaim.outcome.mismatch import mismatch
+from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Outcome, Reading
+from overclaim.outcome.names import hands_in
+from overclaim.outcome.owned import apart
+from overclaim.outcome.targets import kind_of
+from overclaim.outcome.words import tokens
 
 
 def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = frozenset()) -> tuple[BoundClaim, ...]:
@@ -34,7 +41,7 @@ def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = fro
     asked: identifiers and numbers of what the user asked for; with it, a claim that repeats the request while the
     act used other values is a mismatch.
     """
-    bound = [_bind(claim, calls, asked) for claim in reading.claims]
+    bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in reading.claims], calls)
     said = {index for one in bound if _deed(one.claim) for index in one.about}
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
 
@@ -50,10 +57,11 @@ def _adds_nothing(claim: Claim) -> bool:
 
 def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
     about = _about(claim, calls)
-    indexes = frozenset(about)
-    chosen = [call for call in calls if call.index in indexes]
-    mismatch = _mismatch(claim, chosen, calls, asked) if claim.outcome is Outcome.SUCCESS else None
-    return BoundClaim(claim, about, mismatch)
+    chosen = _calls_of(about, calls)
+    if claim.outcome is not Outcome.SUCCESS:
+        return BoundClaim(claim, about)
+    disagrees = mismatch(claim, chosen, calls, asked) or read_back_differs(claim, chosen, calls)
+    return BoundClaim(claim, about, disagrees or measured_otherwise(claim, chosen, calls, asked))
 
 
 def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
@@ -63,8 +71,43 @@ def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
         return _looked_at(calls)
     if claim.generic:
         return _final(claim, calls)
-    fitting = _best(claim, calls)
-    return _narrow(claim, fitting) if fitting else _fallback(claim, calls)
+    tests = [call for call in calls if call.operation.action == claim.action == "test"]
+    fitting = _as_corrected(best(claim, tests or _without_moot(claim, calls)), calls)
+    about = _narrow(claim, fitting) if fitting else _fallback(claim, calls)
+    chosen = _calls_of(about, calls)
+    about = (*(call.index for call in _carried(chosen, calls)), *about)
+    if is_check(claim) and (after := looks_after(chosen, calls)):
+        return tuple(call.index for call in after)
+    if outdated(claim, chosen, calls) or is_same_call_twice(claim, chosen, calls):
+        return ()
+    return about or _on_record(claim, calls)
+
+
+def _carried(chosen: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
+    """The failed edits of what was then committed or published: it carries them, so they are part of the claim."""
+    carrying = [call for call in chosen if call.operation.action in ("move", "publish")]
+    places = {one for call in carrying for one in call.operation.targets if kind_of(one) == "/"}
+    if not places:
+        return []
+    edits = [call for call in calls if call.index < carrying[0].index and call.operation.action in MAKING]
+    last = {target: call for call in edits for target in call.operation.targets if target in places}
+    return [call for call in dict.fromkeys(last.values()) if bad(call)]
+
+
+def _calls_of(about: Iterable[int], calls: Sequence[Call]) -> list[Call]:
+    indexes = frozenset(about)
+    return [call for call in calls if call.index in indexes]
+
+
+def _on_record(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
+    """The look that shows what is told of something, where nobody says "I": "your payment is settled"."""
+    forms, spoken = language("en").verbs, re.findall(r"\w+", claim.text.lower())
+    if not words("near", "self").isdisjoint(spoken):
+        return ()
+    looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
+    found = [call for call in looks if names(claim) & (reached(call.operation) | call.mentions)]
+    shown = [call for call in found if any(forms[one].action == claim.action for one in call.mentions & forms.keys())]
+    return tuple(call.index for call in shown[-1:])
 
 
 def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:
@@ -76,79 +119,12 @@ def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:
 def _reported(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     """What a report of failure is about: the calls that did not go well, where it names one; else it covers all."""
     rough = [call for call in calls if call.observed.outcome is not Outcome.SUCCESS]
-    return tuple(call.index for call in _best(claim, rough))
-
-
-def _best(claim: Claim, calls: Sequence[Call]) -> list[Call]:
-    scored = [(_score(claim, call), call) for call in calls]
-    best = max((score for score, _ in scored), default=0)
-    return [call for score, call in scored if score == best] if best >= ENOUGH else []
-
-
-def _score(claim: Claim, call: Call) -> float:
-    """How well a call fits a claim: identifiers and the action say most, then objects, then words of its targets."""
-    if not _effect_fits(claim, call):
-        return 0
-    named = _names(claim)
-    operation = call.operation
-    score = 3.0 if claim.action and claim.action == operation.action else 2.5 * _named_so(claim, call)
-    score += 3 if named & set(operation.targets) else 2 if named & call.mentions else 0
-    nouns = len(set(claim.objects) & _nouns(call.tool, operation))
-    score += 1 + min(nouns, 3) if nouns else 0
-    if score < ENOUGH:
-        return 0
-    # Only to tell apart what fits equally well.
-    score += bool(_words(claim.text) & _target_words(operation))
-    return score + 0.5 * _near(claim, call) + 0.25 * (operation.effect is Effect.WRITE)
-
-
-def _named_so(claim: Claim, call: Call) -> bool:
-    """Whether a word of the tool's name is a verb of the claimed action: create_refund refunds."""
-    return bool(claim.action) and claim.action in _name_actions(call.tool)
-
-
-@lru_cache(maxsize=1024)
-def _name_actions(tool: str) -> frozenset[str]:
-    return frozenset(verbs()[word].name for word in split_name(tool) if word in verbs())
-
-
-def _names(claim: Claim) -> set[str]:
-    """What the claim names: identifiers, and numbers long enough to be one."""
-    return {*claim.targets, *(amount for amount in claim.amounts if len(amount) >= 4)}
-
-
-def _words(text: str) -> frozenset[str]:
-    return tokens(text) - words("arguments", "stopwords")
-
-
-def _nouns(tool: str, operation: Operation) -> set[str]:
-    """The objects of the operation and the tool's own words: "return" in return_items is a noun to most people."""
-    return {*operation.objects, *map(singular, split_name(tool))}
-
-
-def _near(claim: Claim, call: Call) -> bool:
-    return any(claim.action in group and call.operation.action in group for group in table("near")["groups"])
-
-
-def _effect_fits(claim: Claim, call: Call) -> bool:
-    """A claimed change is never about a call that only reads; a claimed look never about one that only writes.
-
-    A command that just runs something may have done anything, so it is no answer to a claim that names its deed.
-    """
-    action = actions().get(claim.action)
-    effect = call.operation.effect
-    if action is None or action.effect is Effect.UNKNOWN:
-        return True
-    if action.check:  # testing an endpoint may well mean posting to it
-        return effect is not Effect.WRITE or bool(_names(claim) & set(call.operation.targets))
-    if effect is Effect.UNKNOWN:
-        return call.operation.action != "run"
-    return action.effect is effect
+    return tuple(call.index for call in best(claim, rough))
 
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     """All that fit where the claim counts or names them; else one operation: the last that went well, or was tried."""
-    named = [call for call in fitting if _names(claim) & set(call.operation.targets)] or _told_apart(claim, fitting)
+    named = [call for call in fitting if names(claim) & reached(call.operation)] or _told_apart(claim, fitting)
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
     if named or (_plural(claim) and not looked):
@@ -160,13 +136,35 @@ def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
 def _told_apart(claim: Claim, fitting: list[Call]) -> list[Call]:
     """The calls whose targets the claim tells apart in plain words: "I booked the Blue and the Red room"."""
     about = frozenset[str]().union(*map(tokens, (*claim.objects, *claim.targets)))
-    shared = [about & _target_words(call.operation) for call in fitting]
+    shared = [about & target_words(call.operation) for call in fitting]
     common = shared[0].intersection(*shared)
     return [call for call, words in zip(fitting, shared, strict=True) if words - common]
 
 
-def _target_words(operation: Operation) -> frozenset[str]:
-    return frozenset[str]().union(*(tokens(target) for target in operation.targets))
+def _without_moot(claim: Claim, calls: Sequence[Call]) -> Sequence[Call]:
+    """The calls without the creations that failed for something that a look then found: it was there already.
+
+    Only for a claim that does not say that it was created.
+    """
+    spoken = frozenset(re.findall(r"\w+", claim.text.lower()))
+    if claim.action in MAKING and words("near", "before").isdisjoint(spoken):
+        return calls
+    looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
+    found = set[str]().union(*(call.operation.targets for call in looks))
+    return [call for call in calls if not (_failed_to_make(call) and found.intersection(call.operation.targets))]
+
+
+def _failed_to_make(call: Call) -> bool:
+    return call.operation.action in MAKING and bad(call)
+
+
+def _as_corrected(fitting: list[Call], calls: Sequence[Call]) -> list[Call]:
+    """The calls that were made again with the address or id behind a name that failed: "alice", then a@..."""
+    if not fitting or not all(bad(call) and not any(map(kind_of, call.operation.targets)) for call in fitting):
+        return fitting
+    first = {call.tool: call.index for call in reversed(fitting)}
+    later = [call for call in calls if call.index > first.get(call.tool, call.index) and not bad(call)]
+    return [call for call in later if any(map(kind_of, call.operation.targets))] or fitting
 
 
 def _plural(claim: Claim) -> bool:
@@ -189,7 +187,8 @@ def _fallback(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     An answer without a deed rests on what was read, and one read that went well is enough for it.
     """
     possible = [call for call in calls if _possible(claim, call)] or _belied(claim, calls)
-    if claim.targets and not any(set(claim.targets) & call.mentions for call in calls):
+    named = [one for one in claim.targets if kind_of(one) or not is_check(claim)]
+    if named and not any(set(claim.targets) & call.mentions for call in calls):
         possible = [call for call in possible if _akin(claim, call)]
     if not claim.action:
         reads = [call for call in possible if call.operation.effect is not Effect.WRITE]
@@ -199,18 +198,16 @@ def _fallback(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
 
 def _possible(claim: Claim, call: Call) -> bool:
     action, operation = actions().get(claim.action), call.operation
+    if hands_in(call.tool) and not operation.targets:
+        return action is None
     if action is None or operation.action in ANYTHING:
         return True
     if action.name == "test":
         return operation.action == "test"
-    if not _effect_fits(claim, call):
+    if not effect_fits(claim, call) or is_apart(claim, call):
         return False
     distinct = action.name in words("near", "distinct")
-    return not distinct or operation.action == action.name or _named_so(claim, call) or _same_object(claim, call)
-
-
-def _same_object(claim: Claim, call: Call) -> bool:
-    return bool(set(claim.objects) & _nouns(call.tool, call.operation))
+    return not distinct or operation.action == action.name or named_so(claim, call) or same_object(claim, call)
 
 
 def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
@@ -225,31 +222,5 @@ def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
 
 def _akin(claim: Claim, call: Call) -> bool:
     """Whether a call is of the claimed kind. One of another kind did not do it to something it never mentions."""
-    same = call.operation.action in (claim.action, *ANYTHING) or _near(claim, call)
-    return not claim.action or same or _same_object(claim, call)
-
-
-def _mismatch(claim: Claim, chosen: list[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:
-    """The claim repeats a value of the request that no call ever used, while the act has one of that kind."""
-    acts = [call for call in chosen if call.operation.effect is Effect.WRITE]
-    known = frozenset[str]().union(*(call.mentions for call in calls), *(call.operation.targets for call in calls))
-    stated = [value for value in (*claim.targets, *claim.amounts) if value in asked and _numeric(value)]
-    missing = [value for value in stated if value not in known and not _in_minor_units(value, known)]
-    if not missing or not acts or any(value in known for value in stated):
-        return None
-    if not any(_numeric(value) for call in acts for value in (call.mentions or call.operation.targets)):
-        return None
-    return Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, "", span_id=acts[-1].span_id)
-
-
-def _numeric(value: str) -> bool:
-    return value.replace(".", "", 1).isdigit() and len(value) > 1
-
-
-def _in_minor_units(value: str, known: frozenset[str]) -> bool:
-    """45.00 is 4500 cents, and 4500 cents are 45.00."""
-    try:
-        number = float(value)
-    except ValueError:
-        return False
-    return f"{number * 100:.0f}" in known or f"{number / 100:g}" in known
+    same = call.operation.action in (claim.action, *ANYTHING) or near(claim, call)
+    return not claim.action or same or same_object(claim, call)

@@ -8,9 +8,11 @@ other people's deeds) claims nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from overclaim.outcome.clause_claims import Said, plain_answer
 from overclaim.outcome.language import language
+from overclaim.outcome.looks import told_looks
 from overclaim.outcome.model import Claim, Outcome, Reading
 from overclaim.outcome.scaffold import speech
 from overclaim.outcome.turns import MAX_CLAIMS, Turn, turn_of
@@ -30,7 +32,9 @@ def read(texts: Sequence[str]) -> Reading:
     spoken = [speech(text) for text in [text for text in texts if text.strip()][-WINDOW:]]
     if not spoken or spoken[-1].control:
         return Reading()
-    return _roll_up([turn_of(one, at) for at, one in enumerate(spoken)])
+    reading = _roll_up([turn_of(one, at) for at, one in enumerate(spoken)])
+    looks = told_looks(texts)
+    return replace(reading, claims=(*reading.claims, *looks)) if looks else reading
 
 
 def _roll_up(turns: list[Turn]) -> Reading:
@@ -38,7 +42,8 @@ def _roll_up(turns: list[Turn]) -> Reading:
     code = next((turn.language for turn in reversed(turns) if turn.language not in ("", "?")), "")
     if turns[-1].step:
         return Reading(language=code)
-    said, answer = _standing([one for turn in turns for one in turn.said]), _answer(turns)
+    said = _standing([one for at, turn in enumerate(turns) for one in turn.said if not _interim(one, turn, turns[at + 1 :])])
+    answer = _answer(turns)
     if answer and not turns[-1].asks and all(one.soft for one in said):
         said = []
     claims = [one.claim for one in said]
@@ -48,6 +53,13 @@ def _roll_up(turns: list[Turn]) -> Reading:
         unread = not code and any(turn.language == "?" for turn in turns)
         return Reading(Outcome.UNREADABLE if unread else Outcome.NONE, language=code)
     return Reading(_outcome(claims), tuple(claims[:MAX_CLAIMS]), code)
+
+
+def _interim(one: Said, turn: Turn, later: list[Turn]) -> bool:
+    """As in "Update failed; retrying.": trouble told in a turn that goes on to the next try."""
+    if not later or one.claim.outcome is Outcome.SUCCESS:
+        return False
+    return turn.retries or (turn.goes_on and any(not other.soft for after in later for other in after.said))
 
 
 def _answer(turns: list[Turn]) -> Claim | None:
@@ -74,20 +86,46 @@ def _only_lookups_failed(claims: list[Claim]) -> bool:
 def _standing(said: list[Said]) -> list[Said]:
     """The claims that still hold at the end: later ones outweigh earlier ones on the same thing."""
     hard = [one for one in said if not one.soft]
+    if any(one.claim.outcome is not Outcome.SUCCESS for one in said):
+        said = [one for one in said if not (one.soft and one.claim.outcome is Outcome.SUCCESS)]
+    done = [one.claim.turn for one in hard if one.claim.outcome is Outcome.SUCCESS and not one.look]
+    said = [one for one in said if not (_was_first_try(one) and any(turn >= one.claim.turn for turn in done))]
     if any(one.claim.outcome is not Outcome.FAILURE for one in hard):
-        said = hard
+        said = [one for at, one in enumerate(said) if not one.soft or _told_after(one, said[:at])]
     return [one for at, one in enumerate(said) if not any(_outweighs(later, one) for later in said[at + 1 :])]
+
+
+def _was_first_try(one: Said) -> bool:
+    """As in "it failed at first": told of a try that was repeated."""
+    return one.first and one.claim.outcome is Outcome.FAILURE
+
+
+def _told_after(one: Said, before: list[Said]) -> bool:
+    """As in "Hotel: booked. Flight: sold out.": how something else stands, told right after a deed."""
+    return one.state and any(
+        not other.soft and other.claim.turn == one.claim.turn and other.claim.outcome is Outcome.SUCCESS
+        for other in before
+    )
 
 
 def _outweighs(later: Said, earlier: Said) -> bool:
     newer = later.claim.turn > earlier.claim.turn
     outcomes = (earlier.claim.outcome, later.claim.outcome)
     if outcomes == (Outcome.FAILURE, Outcome.SUCCESS):
-        return _mended(earlier, later) if newer else earlier.retried
+        if newer:
+            return _mended(earlier, later)
+        return earlier.retried or (later.last and not _apart(earlier, later))
     if outcomes == (Outcome.SUCCESS, Outcome.FAILURE):
         same = bool(earlier.claim.action) and _same_thing(earlier, later)
         return newer and same and not _of_more(later.claim)
     return False
+
+
+def _apart(one: Said, other: Said) -> bool:
+    """Whether two claims name different deeds or different things."""
+    mine, theirs = set(one.claim.targets), set(other.claim.targets)
+    deeds = bool(one.kind and other.kind) and one.kind != other.kind
+    return deeds or (bool(mine and theirs) and mine.isdisjoint(theirs))
 
 
 def _mended(earlier: Said, later: Said) -> bool:

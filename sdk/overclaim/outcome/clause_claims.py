@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from overclaim.outcome.asides import claims_no_call, openly_pending, own_clause, takes_up, without_bare_checks
 from overclaim.outcome.clauses import is_name
@@ -11,10 +12,12 @@ from overclaim.outcome.language import Language
 from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
 from overclaim.outcome.quantities import quantity
-from overclaim.outcome.scan import PUNCTUATION, WAITS, Event, Scan
+from overclaim.outcome.scan import CLEAN, PUNCTUATION, WAITS, Event, Scan
+from overclaim.outcome.shortfalls import all_of, joined, part_of_whole
 from overclaim.outcome.weights import is_look, mends, starts, weighed
-from overclaim.outcome.words import singular
+from overclaim.outcome.words import singular as one_of
 
+singular = lru_cache(8192)(one_of)
 MAX_OBJECTS = 6
 MAX_TARGETS = 32
 _BESIDE = 3  # words, or signs, between a verb and "failed" that belongs to it
@@ -29,11 +32,12 @@ _CODED = re.compile(r"[A-Za-z_@]|\d[-/:]\d")
 class Said:
     """One claim with what the roll-up needs to know.
 
-    soft: how things stand, weaker than a deed that failed. retried: told of an attempt that was repeated.
-    incident: something went wrong on the way. asked: said in a text that asks how to go on. open: an unticked box.
-    look: a deed that only says that something was looked at or run. finding: what such a look found, and badly.
-    mends: a deed that sets right what was found. waits: only that something is pending. kind: the action, where only
-    its start is told the one started.
+    soft: how things stand, weaker than a deed that failed. state: it says so of a thing, not of the agent. retried:
+    told of an attempt that was repeated. incident: something went wrong on the way. asked: said in a text that asks
+    how to go on. open: an unticked box. look: a deed that only says that something was looked at or run. finding:
+    what such a look found, and badly. mends: a deed that sets right what was found. undoes: it takes back what was
+    tried. links: it goes on about what was told before. well: all is well in the end. waits: only that something is
+    pending. first: of a first try. last: what came of it in the end. kind: the action, where only its start is told the one started.
     """
 
     claim: Claim
@@ -45,8 +49,14 @@ class Said:
     look: bool = False
     finding: bool = False
     mends: bool = False
+    undoes: bool = False
     waits: bool = False
     kind: str = ""
+    state: bool = False
+    links: bool = False
+    well: bool = False
+    first: bool = False
+    last: bool = False
 
 
 def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
@@ -63,13 +73,13 @@ def ticked(found: list[Said], state: Scan, turn: int, *, proposal: bool) -> list
     An open box is a deed not done yet; where nothing is ticked off, the list is a plan and its reader drops it.
     """
     mark = state.sentence.mark
-    if not found and not proposal and _names_deed(state):
+    if not found and not proposal and (mark == "failed" or _names_deed(state)):
         text = state.sentence.text.strip()[:_TEXT]
         action = "" if mark == "done" else _first_action(state)
         found = [Said(Claim(_TICKS[mark], action, targets=_targets(text), text=text, turn=turn), kind=action)]
     elif mark != "done":
         for one in found:
-            one.claim = replace(one.claim, outcome=_TICKS[mark])
+            one.claim, one.soft = replace(one.claim, outcome=_TICKS[mark]), False
     return [replace(one, open=mark == "open") for one in found]
 
 
@@ -123,10 +133,12 @@ def _merged(state: Scan) -> list[Event]:
         if event.mode == WAITS and kept and is_look(state, kept[-1]):
             continue
         if last and last.outcome is event.outcome and not _apart(state, last, event):
-            later = event.action and (not last.action or state.lang.verb_last)
+            later = event.action and (not last.action or state.lang.verb_last or _names_test(state, last))
             kept[-1] = event if later else last
         elif last and _refused_deed(state, last, event):
             continue
+        elif last and _mended_object(state, last, event):
+            kept[-1] = event
         elif last and _failed_beside(state, last, event):
             kept[-1] = replace(last, outcome=Outcome.FAILURE)
         elif (
@@ -148,6 +160,21 @@ def _refused_deed(state: Scan, last: Event, event: Event) -> bool:
     """As in "银行拒绝了转账": in scripts without spaces what is refused follows the refusal."""
     near = state.lang.unspaced and last.mode == "finding" and event.at - last.end < _BESIDE
     return near and event.outcome is Outcome.SUCCESS
+
+
+def _names_test(state: Scan, last: Event) -> bool:
+    """As in "测试写完了": what was written is a test."""
+    return state.lang.unspaced and last.action == "test"
+
+
+_MENDS = ("update", "delete", "disable", "cancel")
+
+
+def _mended_object(state: Scan, last: Event, event: Event) -> bool:
+    """As in "导致无法登录的问题已修复": in verb-last languages the trouble is the object of what set it right."""
+    if (last.outcome, event.outcome) != (Outcome.FAILURE, Outcome.SUCCESS) or event.action not in _MENDS:
+        return False
+    return any(state.has("linking", word) for word in state.words[last.at + 1 : event.at])
 
 
 def _of_its_own(state: Scan, one: Event, other: Event) -> bool:
@@ -188,29 +215,51 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     last = _without_joins(state, start, end)
     stop = starts[last] if last < len(starts) else None
     text = state.sentence.text[starts[start] if start else 0 : stop].strip(" ,;-")
-    counted = _DIGIT.search(text) or not lang.measures.isdisjoint(words) or lang.unspaced
-    amount = quantity(lang.tokens(_plain_words(text))[0], lang) if counted else None
+    digits = bool(_DIGIT.search(text))
+    plain = _plain_words(text) if digits else text
+    counted = digits or not lang.measures.isdisjoint(words) or lang.unspaced
+    amount = _quantity(lang.tokens(plain)[0], lang) if counted else None
     claim = Claim(
         _outcome(state, event, amount),
         _action(event, words, lang),
         _objects(words, start, event, lang),
         _targets(text),
-        _amounts(text),
+        numbers(plain) if digits else (),
         amount,
         text=text[:_TEXT],
         turn=turn,
     )
-    retried = any(word in lang.sets["recovery"] for word in words)
+    first = any(start <= at < end for at in state.firsts)
+    retried = first or _retried(words, lang)
     incident = event.mode == "incident"
     said = Said(
         _generic(claim, event, lang), event.soft, retried, incident, finding=event.mode == "finding" or incident
     )
-    said.kind = _kind(event, words, lang)
+    said.kind, said.first = _kind(event, words, lang), first
+    said.last = any(start - 1 <= at < end for at in state.lasts)
     if claims_no_call(state, event, end, starts):
         said.claim, said.kind = replace(claim, action="", generic=False, in_words=True), ""
     said.waits = event.mode == WAITS
+    said.links = any(state.has("back_to", word) for word in words)
+    said.well = event.outcome is Outcome.SUCCESS and (
+        (not event.action and event.mode in ("", "state")) or any(state.has("well", word) for word in words)
+    )
+    told = state.words[event.at : event.at + 2]
+    said.state = event.soft and (told == ["there", "was"] or any(state.has("sold", word) for word in told))
+    said.undoes = event.outcome is Outcome.SUCCESS and event.verb in lang.sets.get("undoing", ())
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said
+
+
+def _quantity(words: list[str], lang: Language) -> Quantity | None:
+    words = joined(words, lang)
+    return part_of_whole(words, lang) or (lang.clause_reach and all_of(words, lang)) or quantity(words, lang)
+
+
+def _retried(words: list[str], lang: Language) -> bool:
+    """Whether a clause tells of an attempt that was repeated."""
+    again = lang.sets["recovery"]
+    return any(word in "".join(words) for word in again) if lang.unspaced else not again.isdisjoint(words)
 
 
 def _without_joins(state: Scan, start: int, end: int) -> int:
@@ -222,7 +271,9 @@ def _without_joins(state: Scan, start: int, end: int) -> int:
 
 def _outcome(state: Scan, event: Event, amount: Quantity | None) -> Outcome:
     short = amount is not None and amount.count is not None and amount.total is not None and amount.count < amount.total
-    return Outcome.PARTIAL if event.outcome is Outcome.SUCCESS and (state.partial or short) else event.outcome
+    some = state.partial and event.mode in ("finding", "incident", "")  # "half of the files are broken"
+    partly = some if event.outcome is Outcome.FAILURE else state.partial or short
+    return Outcome.PARTIAL if partly else event.outcome
 
 
 def _targets(text: str) -> tuple[str, ...]:
@@ -247,7 +298,7 @@ def _action(event: Event, words: list[str], lang: Language) -> str:
 def _kind(event: Event, words: list[str], lang: Language) -> str:
     if event.action and event.verb not in lang.sets["light"]:
         return event.action
-    if event.mode == "finding" or (event.mode == "state" and event.verb not in lang.sets["ended"]):
+    if event.mode in ("finding", CLEAN) or (event.mode == "state" and event.verb not in lang.sets["ended"]):
         return ""
     named = (lang.nouns.get(word) or lang.nouns.get(singular(word)) for word in words)
     return next((action for action in named if action), event.action)
@@ -257,7 +308,9 @@ def _objects(words: list[str], start: int, event: Event, lang: Language) -> tupl
     """The nouns of a clause, singular, as far as words can be told apart without a dictionary."""
     own = range(event.at, max(event.end, event.at + 1))
     verb = event.verb.split()
-    rest = (word for at, word in enumerate(words, start) if at not in own and word not in verb)
+    rest = (
+        word for at, word in enumerate(words, start) if word not in lang.no_nouns and at not in own and word not in verb
+    )
     found: dict[str, None] = {}
     for word in rest:
         if _may_be_noun(word, lang):
@@ -268,12 +321,10 @@ def _objects(words: list[str], start: int, event: Event, lang: Language) -> tupl
 
 
 def _may_be_noun(word: str, lang: Language) -> bool:
-    if len(word) < 3 or not word.isalpha() or is_name(word) or word.endswith("ly"):
+    if len(word) < 3 or word in lang.counts or not word.isalpha() or is_name(word) or word.endswith("ly"):
         return False
     known = lang.verbs.get(word)
-    if known is not None and known.done and not known.bare:
-        return False
-    return word not in lang.no_nouns
+    return known is None or not known.done or known.bare
 
 
 def _generic(claim: Claim, event: Event, lang: Language) -> Claim:

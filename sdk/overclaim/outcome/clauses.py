@@ -19,6 +19,7 @@ _QUOTED = re.compile(
     r'|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“”\n]{1,300}[“”]|「[^」\n]{1,300}」|『[^』\n]{1,300}』'
     r"|(?<!\w)['‘][^'’\n]{2,120}['’](?!\w)"
 )
+_OPENS = re.compile(r"[\"`“«„「『‘]|(?<!\w)'")  # without one of these nothing is quoted
 # A run of ASCII signs that holds one no plain word has: an address, a path, a file name, an identifier.
 _NAME = re.compile(r"(?<![!-~])[!-~]*(?:[@/\\_]|\w\.[A-Za-z])[!-~]*", re.A)
 _SIGN = re.compile(r"[@/\\_]|\w\.[A-Za-z]", re.A)
@@ -27,6 +28,7 @@ _WRAPPED = re.compile(r"(?<![.!?:;|\n])\n(?=[a-z])")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*]*(?=\s|$)|[。！？।]+|\n+")
 _BULLET = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z]\))\s+")
 _MARK = re.compile(r"\s*(?:([✅✔☑✓🟢]|\[[xX]\])|([❌✘✗✖✕🔴]|\[-\])|([☐⬜]|\[ \]))\ufe0f?(?:\s+|$)")
+_INNER_MARK = re.compile(r"[^:]{1,80}: (?:([✅✔☑✓🟢])|([❌✘✗✖✕🔴])|([☐⬜]))\ufe0f?(?=\s)")
 _END_MARK = re.compile(r"(?:([✅✔☑✓🟢])|([❌✘✗✖✕🔴])|([☐⬜]))\ufe0f?$")
 _MARKS = ("done", "failed", "open")
 _LAST_WORD = re.compile(r"[\w.]+$")
@@ -50,8 +52,12 @@ class Sentence:
 def prepare(text: str) -> tuple[str, str]:
     """The text with wrapped lines joined, and the same with quotations, code and names as filler of the same length."""
     text = _WRAPPED.sub(" ", text) if "\n" in text else text
-    masked = _QUOTED.sub(lambda match: FILLER * len(match.group()), text)
+    masked = _QUOTED.sub(_fill, text) if _OPENS.search(text) else text
     return text, _NAME.sub(_fill_name, masked) if _SIGN.search(masked) else masked
+
+
+def _fill(match: re.Match[str]) -> str:
+    return FILLER * len(match.group())
 
 
 def is_name(word: str) -> bool:
@@ -110,7 +116,7 @@ def _sentence(text: str, masked: str) -> Sentence | None:
     skip = bullet.end() if bullet else 0
     ticked = None if masked.isascii() and "[" not in masked else _MARK.match(masked, skip)
     skip = ticked.end() if ticked else skip
-    ticked = ticked or (None if masked.isascii() else _END_MARK.search(stripped))
+    ticked = ticked or (None if masked.isascii() else _END_MARK.search(stripped) or _INNER_MARK.match(masked, skip))
     mark = _MARKS[(ticked.lastindex or 1) - 1] if ticked else ""
     tail = stripped.rstrip("\"'”’»)]*_ ")
     asks, opens = tail.endswith(("?", "？")), tail.endswith((":", "："))

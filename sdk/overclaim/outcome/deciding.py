@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from overclaim.outcome.expected import outweighed
 from overclaim.outcome.model import Effect, Evidence, Grade, Observation, Outcome
 
 MAX_EVIDENCE = 32
 WRITES = ("POST ", "PUT ", "PATCH ", "DELETE ")
 _PROBES = ("GET ", "HEAD ", "OPTIONS ")
 _ABSOLUTE = frozenset({"declared", "postcondition"})
+_DECLARED = frozenset({"http.expected", "exit.expected"})
+_UNREAD = frozenset({"text.redacted", "text.object_repr", "expected.unread"})
 _BROAD = frozenset({"result_flag", "result_text", "span_status"})
 _WORST_FIRST = (Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
 _PLAIN_SUCCESS = Observation(Outcome.SUCCESS, Grade.INFERRED)
@@ -23,12 +26,16 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
     Per target the last word wins. Of what speaks against success the strongest grade decides, and within a grade
     failure comes before pending before empty. A success seen on the way (2xx, exit 0, ok: true) does not outvote
     a worse sign, for a channel may work while the work fails; a declared success or a postcondition outvotes what
-    was only inferred. Suspicions never decide; one is what a write (effect) only looked up on the way to its own
-    request. Without any sign a captured result is an inferred success. The evidence that decided comes first.
+    was only inferred, and what `expected.outweighed` says. Suspicions never decide; one is what a write (effect)
+    only looked up on the way to its own request. Without any sign a captured result is an inferred success. The
+    evidence that decided comes first.
     """
     if not evidence:
         return _PLAIN_SUCCESS if captured else _NOTHING
+    if len(evidence) == 1 and (alone := evidence[0]).grade > Grade.SUSPECT and alone.outcome is not Outcome.UNKNOWN:
+        return Observation(alone.outcome, alone.grade, (alone,))  # the commonest case, and dear enough to be told apart
     kept = _last_words(_unique(evidence)) if len(evidence) > 1 else list(evidence)
+    kept = outweighed(kept)
     if effect is Effect.WRITE:
         kept = _without_side_requests(kept)
     speaking = [one for one in kept if one.grade > Grade.SUSPECT and one.outcome is not Outcome.UNKNOWN]
@@ -41,7 +48,7 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
         return Observation(outcome, grade, _ranked(kept, outcome))
     if speaking:
         return Observation(Outcome.SUCCESS, max(one.grade for one in speaking), _ranked(kept, Outcome.SUCCESS))
-    redacted = any(one.outcome is Outcome.UNKNOWN and one.kind == "result_text" for one in kept)
+    redacted = any(one.outcome is Outcome.UNKNOWN and one.rule in _UNREAD for one in kept)
     if captured and not redacted:
         return Observation(Outcome.SUCCESS, Grade.INFERRED, _ranked(kept, Outcome.SUCCESS))
     return Observation(Outcome.UNKNOWN, Grade.SUSPECT, _ranked(kept, Outcome.UNKNOWN))
@@ -117,7 +124,7 @@ def _swallowed(one: Evidence) -> Evidence:
 
 
 def _is_absolute(one: Evidence) -> bool:
-    return one.kind in _ABSOLUTE or one.rule == "http.expected"
+    return one.kind in _ABSOLUTE or one.rule in _DECLARED
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:

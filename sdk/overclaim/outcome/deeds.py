@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from overclaim.outcome.clauses import is_name
+from overclaim.outcome.denials import waiting, without_trouble
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import (
@@ -20,47 +21,17 @@ from overclaim.outcome.scan import (
     ahead,
     chain_before,
     clause_start,
-    failed,
     hypothetical,
     is_adverb,
     is_modal,
     next_base,
     nobody,
 )
-from overclaim.outcome.statives import is_kind, simple_present, stands
+from overclaim.outcome.statives import habit, is_kind, simple_present, stands
 
 _LABEL = 4  # words, colon included, of a heading such as "Updated plan:"
 _FAR = 40  # words within which a long subject finds its verb
 _HEADLINE = 5  # words before the verb of a headline
-
-
-def denial(state: Scan, at: int) -> int:
-    """As in "can not cancel", "did not send": a failure where a deed is denied."""
-    before = state.words[at - 1] if at else ""
-    chain = chain_before(state, at)
-    verb = next_base(state, at + 1)
-    if state.has("ability", before) and is_kind(state, chain):
-        state.mode, state.describes = "rule", True
-        return _after_verb(state, at, verb)
-    if state.has("ability", before):
-        tried = before == "could" and (state.has("self", chain.subject) or state.stop(chain.first - 1))
-        soft = state.has("you", chain.subject) or (verb is None and not tried)
-        state.add(failed(state, at, verb, soft=soft))
-        return _after_verb(state, at, verb)
-    if before in state.lang.sets.get("link", ()) and verb is not None and verb.action != "":
-        if state.has("self", chain.subject):
-            state.add(failed(state, at, verb, soft=before != "did"))
-        return _after_verb(state, at, verb)
-    return at + 1
-
-
-def _after_verb(state: Scan, at: int, verb: Verb | None) -> int:
-    if verb is None:
-        return at + 1
-    return next(
-        (i + 1 for i in range(at + 1, min(at + 6, len(state.words))) if state.lang.verbs.get(state.words[i]) == verb),
-        at + 1,
-    )
 
 
 def deed(state: Scan, at: int) -> None:
@@ -77,7 +48,7 @@ def deed(state: Scan, at: int) -> None:
     if mode:
         state.mode = mode
     outcome = _OUTCOMES.get(mode)
-    if state.hypothesis and mode in ("passive", "headline", "result"):
+    if state.hypothesis and mode in ("passive", "headline", "result", "finished"):
         mode, outcome = "rule", None
     if outcome is None or _of_others(state, at, mode):
         state.describes = state.describes or outcome is not None or mode in ("other", "rule")
@@ -88,11 +59,12 @@ def deed(state: Scan, at: int) -> None:
     looked = verb.action in ("search", "read")
     if looked and _found_nothing(state, at):
         outcome, mode = Outcome.FAILURE, "negative"
-    if mode == "result":
-        verb, mode = replace(verb, action=""), "state"
-    soft = mode == "negative" and (
-        _waiting(state, at, chain) or (looked and (nobody(state, chain) != "" or _found_nothing(state, at)))
+    soft = mode == "finished" or (
+        mode == "negative"
+        and (waiting(state, at, chain) or (looked and (nobody(state, chain) != "" or _found_nothing(state, at))))
     )
+    if mode in ("result", "finished", "answer"):
+        verb, mode = replace(verb, action=""), "state"
     state.add(Event(at, clause_start(state, at), outcome, verb.base, verb.action, soft=soft, mode=mode))
 
 
@@ -108,17 +80,14 @@ def _found_nothing(state: Scan, at: int) -> bool:
     return bool(after) and state.has("nobody", after[0]) and not any(state.has("trouble", word) for word in after)
 
 
-def _waiting(state: Scan, at: int, chain: Chain) -> bool:
-    """As in "Has not been shipped yet": not done so far, which is how things stand rather than a failed deed."""
-    return "yet" in chain.words or "yet" in state.words[at + 1 : at + 4]
-
-
 _OUTCOMES = {
     "self": Outcome.SUCCESS,
     "passive": Outcome.SUCCESS,
     "terse": Outcome.SUCCESS,
     "headline": Outcome.SUCCESS,
     "result": Outcome.SUCCESS,
+    "finished": Outcome.SUCCESS,
+    "answer": Outcome.SUCCESS,
     "received": Outcome.SUCCESS,
     "negative": Outcome.FAILURE,
     "refused": Outcome.FAILURE,
@@ -148,12 +117,12 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     subject = nobody(state, chain)
     if chain.subject in state.lang.sets["relative"]:
         return "other"
-    if subject == "trouble":
-        return ""
+    if subject == "trouble" or (subject == "deed" and state.has("harm", state.words[at])):
+        return without_trouble(state, at, chain, subject)
     if any(state.has("negation", word) for word in chain.words) or subject == "deed":
         return _negative(state, at, verb, chain)
     if hypothetical(state, chain):
-        return "future"
+        return "progress" if state.partial and "could" in chain.words and "be" in chain.words else "future"
     if chain.words & state.lang.sets["seems"]:
         return "future"
     if chain.words & state.lang.sets["progress"] and chain.words & (
@@ -171,29 +140,61 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
 
 def _negative(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     """A denied deed: "was not sent", or the headline "Email not sent"; "orders are not sent abroad" is a rule."""
-    if simple_present(state, chain) and is_kind(state, chain):
+    if (simple_present(state, chain) and is_kind(state, chain)) or "to" in chain.words:
+        return "rule"
+    if "will" in chain.words and state.conditional:
+        return "rule"
+    if simple_present(state, chain) and _answers(state) and verb.action in _NO_WRITES:
+        return "answer"
+    if verb.action == "" and "will" in chain.words:
         return "rule"
     if any(state.has("be", word) or state.has("have", word) for word in chain.words):
         return "negative"
+    if state.sentence.bullet and chain.subject == ":" and state.has("determiners", (*state.words[at + 1 :], "its")[0]):
+        return "negative"  # "Ridge: not synced - its schema is old"
     return "negative" if _is_headline(state, at, verb, chain) else ""
+
+
+def _unwanted(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "the suspicious login was blocked": who asks for that wants it so."""
+    subject = state.words[clause_start(state, chain.first) : chain.first]
+    return state.words[at] in state.lang.verbs and any(state.has("unwanted", word) for word in subject)
+
+
+_NO_WRITES = ("", "run", "read", "search")
+
+
+def _answers(state: Scan) -> bool:
+    """As in "No, the file isn't referenced anywhere"."""
+    return state.words[0] in ("no", "yes", "correct", "right") and state.words[1:2] == [","]
 
 
 def _passive(state: Scan, at: int, chain: Chain) -> str:
     if state.has("refused", state.words[at]):
-        return "refused"
+        return "passive" if _unwanted(state, at, chain) else "refused"
     if chain.words & state.lang.sets["past_be"] and _mentions_past(state, at):
         return "other"
     be = state.lang.sets["present"] | state.lang.sets["past_be"] | {"been"}
-    if (
-        not chain.words & be
-        or _takes_up(state, at, chain)
-        or _stands(state, at, chain)
-        or ("already" in chain.words and not chain.words & state.lang.sets["have"])
-    ):
+    already = "already" in chain.words and not chain.words & state.lang.sets["have"]
+    if not chain.words & be or _takes_up(state, at, chain) or already:
         return "other"
+    if _stands(state, at, chain):
+        return _finished(state, at, chain)
     if chain.words & state.lang.sets["past_be"] and state.has("told_state", state.words[at]):
-        return "other"
+        return "passive" if _ends_so(state, at) else "other"
     return stands(state, at, chain) or "passive"
+
+
+def _finished(state: Scan, at: int, chain: Chain) -> str:
+    """As in "firmware 5.1 is flashed on arm 2": a certain thing is so now, by a verb that no action knows."""
+    rule = state.conditional or is_kind(state, chain) or habit(state, at, chain) or "already" in chain.words
+    others = any(state.has(part, chain.subject) for part in ("you", "self", "relative", "describing"))
+    return "other" if rule or others or _of_others(state, at, "passive") else "finished"
+
+
+def _ends_so(state: Scan, at: int) -> bool:
+    """As in "both reminders were set", "the changes were made": a deed where nothing is told of how they stood."""
+    return state.has("set_so", state.words[at]) and state.stop(at + 1)
 
 
 def _takes_up(state: Scan, at: int, chain: Chain) -> bool:
@@ -216,17 +217,32 @@ def _mentions_past(state: Scan, at: int) -> bool:
 
 def _perfect(state: Scan, at: int, chain: Chain) -> str:
     """As in "I have sent", "the agent has put": ours; "you have paid", "Dana has signed the form": not ours."""
-    if state.has("refused", state.words[at]):
+    if state.has("refused", state.words[at]) and not _turns_down(state, at, chain):
         return "refused"
     owner = state.words[max(0, chain.first - 3) : chain.first]
     if state.has("self", chain.subject) or not chain.subject or any(state.has("machines", word) for word in owner):
         return "self"
     if chain.subject in PUNCTUATION or state.has("join", chain.subject):
         return state.mode
+    if any(state.has("roles", word) for word in owner):
+        return "result"
     if state.has("you", chain.subject) or any(state.has("people", word) for word in owner):
         return "other"
     own = _intransitive(state, at) and not state.has("by_itself", state.words[at])
     return "passive" if own else "other"
+
+
+def _has_object(state: Scan, at: int) -> bool:
+    after = (*state.words[at + 1 :], "")[0]
+    return state.has("articles", after) or after in state.lang.counts or after.isdecimal()
+
+
+def _turns_down(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "I've declined the invitation": a deed; "I have declined your request", "to do so" is a refusal."""
+    verb = state.lang.verbs.get(state.words[at])
+    after = (*state.words[at + 1 :], "")[0]
+    own = verb is not None and verb.action != "" and state.has("self", chain.subject)
+    return own and not state.stop(at + 1) and (state.has("articles", after) or state.has("everything", after))
 
 
 def _intransitive(state: Scan, at: int) -> bool:
@@ -241,23 +257,100 @@ def _bare(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     own = state.has("self", chain.subject)
     if not own and ahead(state, at):
         return "future"
-    if state.has("refused", word) and not (own and verb.action):
-        return "refused" if _finite(state, at, chain) else ""
+    if state.has("refused", word) and not (own and _turns_down(state, at, chain)):
+        return _refused(state, at, verb, chain)
     if own:
-        return "self"
+        return "refused" if state.has("not_managed", word) else "self"
+    if _opens_after_lead(state, at, verb, chain):
+        return "terse"
     if chain.subject in PUNCTUATION or state.has("join", chain.subject) or state.has("contrast", chain.subject):
         return _joined(state, at, verb)
     if _receives(state, at, verb, chain):
         return "received"
     if chain.subject == "" and not verb.bare and not state.has("not_past", word):
         return "" if _is_label(state, at) or _is_adjective(state, at, verb) else "terse"
-    return "headline" if _is_headline(state, at, verb, chain) else ""
+    if _lands(state, at, chain):
+        return "result"
+    if _is_headline(state, at, verb, chain):
+        return "headline"
+    return "finished" if _plain_headline(state, at, chain) else ""
+
+
+def _lands(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "the first payment cleared": it did so by itself."""
+    named = chain.subject.isalpha() and not any(state.has(part, chain.subject) for part in ("you", "join", "relative"))
+    if not named:
+        return False
+    goes_to = state.has("moving_on", state.words[at]) and state.words[at + 1 : at + 2] == ["to"]
+    return goes_to or (state.has("landing", state.words[at]) and state.stop(at + 1))
+
+
+def _plain_headline(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "Freezer alarm snoozed for an hour": a thing and what was done to it, by a verb that no action knows.
+
+    What runs by itself ("the build tanked") may as well have come to a bad end.
+    """
+    before, word = state.words[: chain.first], state.words[at]
+    if word in state.lang.verbs or not 0 < len(before) <= _HEADLINE or state.events or state.sentence.opens_list:
+        return False
+    opener = state.lang.verbs.get(before[0])
+    if opener is not None and opener.bare and len(before) > 1:
+        return False  # "Extract numbers quoted in the text"
+    if any(_has_verb(state, one) or one in PUNCTUATION or state.has("nobody", one) for one in before):
+        return False
+    if any(_runs_by_itself(state, one) for one in before) or _mentions_past(state, at) or _verb_follows(state, at):
+        return False
+    return state.stop(at + 1) or state.has("prepositions", state.words[at + 1])
+
+
+def _runs_by_itself(state: Scan, word: str) -> bool:
+    parts = ("jobs", "requests", "sources", "machines", "people", "trouble_nouns", "tests")
+    return word in state.lang.nouns or any(state.has(part, word) for part in parts)
+
+
+def _refused(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
+    """A verb of refusing: a refusal, or as in "Rejected the two claims" what was asked for."""
+    if chain.subject == "" and verb.action and _has_object(state, at):
+        return "terse"
+    if any(state.has("asking", one) for one in state.words[max(0, at - 3) : at]):
+        return ""
+    own = state.has("self", chain.subject) and verb.action != ""
+    return "refused" if own or _finite(state, at, chain) else ""
+
+
+def _opens_after_lead(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
+    """As in "LGTM, merged", "EU: deployed": after a word or two that say no deed, nothing but the deed."""
+    lead = state.words[: max(0, chain.first - 1)]
+    valued = chain.subject == ":" and _set_to(state, at)
+    if chain.subject not in (",", ":", "—", "–") or not 0 < len(lead) <= (_ENTRY if valued else _LEAD):
+        return False
+    if state.events or state.mode:
+        return False
+    if verb.action == "" or "(" in lead:
+        return False
+    if any(_has_verb(state, word) for word in lead) or state.has("not_past", state.words[at]):
+        return False
+    if chain.subject == ":":
+        return valued or ((state.sentence.bullet or len(state.words) <= _ROW) and _intransitive(state, at))
+    return _intransitive(state, at) or state.has("articles", state.words[at + 1]) or _paired(state, at)
+
+
+_ROW, _LEAD = 4, 4  # words of a row that is no item of a list, and before its comma or colon
+_ENTRY = 8  # words before the colon of a row that tells a new value
+
+
+def _set_to(state: Scan, at: int) -> bool:
+    """As in "Reorder point for ZN-40: set to 25"."""
+    after = state.words[at + 1 : at + 3]
+    return len(after) > 1 and after[0] == "to" and (after[1][0].isdigit() or is_name(after[1]))
 
 
 def _receives(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
     """As in "the system accepted the booking"."""
     own = state.has("machines", chain.subject) or state.has("sources", chain.subject)
-    return own and state.has("accepts", verb.base) and state.has("articles", (*state.words[at + 1 :], "")[0])
+    after = (*state.words[at + 1 :], "")[0]
+    taken = state.has("articles", after) or state.has("taken_up", after)
+    return own and state.has("accepts", verb.base) and taken
 
 
 def _is_label(state: Scan, at: int) -> bool:
@@ -280,8 +373,8 @@ def _verb_follows(state: Scan, at: int) -> bool:
         word = state.words[i]
         if state.stop(i) or state.has("join", word) or state.has("relative", word):
             return False
-        if state.has("present", word) or state.has("past_be", word) or is_modal(state, i):
-            return True
+        if word != "'s" and (state.has("present", word) or state.has("past_be", word) or is_modal(state, i)):
+            return True  # "Ann's" is mostly whose it is
     return False
 
 

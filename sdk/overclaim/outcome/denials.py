@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from overclaim.outcome.finding_marks import holds_when, subject_of
-from overclaim.outcome.scan import Scan, chain_before, hypothetical, is_adverb
+from overclaim.outcome.finding_marks import clean, holds_when, subject_of
+from overclaim.outcome.scan import Chain, Scan, chain_before, hypothetical, is_adverb
 
+WORTHY = ("able", "ible")  # endings of "refundable", "accessible"
 _LACK = 4  # words of "No answer so far"
 
 
@@ -22,7 +23,7 @@ def denied_state(state: Scan, at: int) -> bool:
         return state.stop(after) or verb is None or not state.has("you", chain.subject)
     if not (state.has("be", before) or before in ("do", "does")):
         return False
-    return state.stop(after) or state.has("good_states", state.words[after])
+    return state.stop(after) or state.has("good_states", state.words[after]) or state.words[after].endswith(WORTHY)
 
 
 def denied_habit(state: Scan, at: int) -> bool:
@@ -56,3 +57,22 @@ def is_lack(state: Scan) -> bool:
         or state.has("trouble_nouns", word)
         for word in words[1:]
     )
+
+
+def without_trouble(state: Scan, at: int, chain: Chain, subject: str) -> str:
+    """As in "no errors were found" and "none of them were lost", which are good; "no changes were saved" is not."""
+    if subject == "deed":
+        clean(state, at)
+        return ""
+    return "negative" if _nothing_kept(state, at, chain) else ""
+
+
+def _nothing_kept(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "no changes were saved", which is bad; "no changes were made" may be as it should."""
+    changes = state.words[max(0, chain.first - 1) : chain.first]
+    return state.has("kept", state.words[at]) and changes in (["changes"], ["change"])
+
+
+def waiting(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "Has not been shipped yet": not done so far, which is how things stand rather than a failed deed."""
+    return "yet" in chain.words or "yet" in state.words[at + 1 : at + 4]

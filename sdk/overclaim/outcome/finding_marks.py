@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Chain, Event, Scan, clause_start, is_adverb
+from overclaim.outcome.scan import CLEAN, Chain, Event, Scan, clause_start, is_adverb
 
 
 def bad(state: Scan, at: int, *, soft: bool = False) -> int:
@@ -19,6 +19,12 @@ def good(state: Scan, at: int) -> int:
     return at + 1
 
 
+def clean(state: Scan, at: int) -> int:
+    """Keep that there is no trouble, which yields to any trouble told later; the index to go on from."""
+    state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode=CLEAN))
+    return at + 1
+
+
 def subject_of(state: Scan, chain: Chain) -> list[str]:
     """The words of the clause before an auxiliary chain."""
     return state.words[clause_start(state, chain.first) : chain.first]
@@ -27,6 +33,16 @@ def subject_of(state: Scan, chain: Chain) -> list[str]:
 def holds_when(state: Scan, at: int) -> bool:
     """Whether the clause goes on with "when", "if": then it is a rule."""
     return any(word in ("when", "if", "whenever", "unless", "until") for word in state.words[at + 1 : at + 8])
+
+
+def in_general(state: Scan, at: int) -> bool:
+    """As in "the command fails when the file is missing": no deed of this run."""
+    if not state.has("fails_in_general", state.words[at]) or state.events:
+        return False
+    return any(state.has("when", word) for word in state.words[at + 1 : at + _CONDITION])
+
+
+_CONDITION = 9  # words from a verb to its condition
 
 
 def is_head(state: Scan, at: int) -> bool:

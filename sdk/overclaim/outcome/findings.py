@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from overclaim.outcome.answer_codes import code, yields
 from overclaim.outcome.denials import is_lack, plain_no
-from overclaim.outcome.finding_marks import bad, good, holds_when, is_head, subject_of
-from overclaim.outcome.scan import Chain, Scan, ahead, chain_before, clause_start, hypothetical, is_adverb
+from overclaim.outcome.finding_marks import bad, clean, good, holds_when, is_head, subject_of
+from overclaim.outcome.scan import Chain, Scan, ahead, chain_before, clause_start, hypothetical, is_adverb, nobody
 from overclaim.outcome.statives import habit
 from overclaim.outcome.troubles import NEAR, given, is_part
 
-_FORMED = ("ed", "le")  # endings of "miscalculated", "unreadable"
+FORMED = ("ed", "le")  # endings of "miscalculated", "unreadable"
 
 
 def finding(state: Scan, at: int) -> int:
@@ -24,20 +24,67 @@ def finding(state: Scan, at: int) -> int:
     word = state.words[at]
     if word.isdecimal():
         return code(state, at) or yields(state, at)
-    if word not in state.lang.telling and word[-2:] not in _FORMED:
+    if word not in state.lang.telling and word[-2:] not in FORMED:
         return 0
+    if state.has("trouble_nouns", word) and _free_of(state, at):
+        return clean(state, at)
     if state.has("trouble_nouns", word) and is_head(state, at) and given(state, at):
         return bad(state, at, soft="reproduced" in state.words[max(0, at - NEAR) : at])
-    if (state.has("bad_states", word) or _bad_by_form(state, at)) and (_is_so(state, at) or is_part(state, at)):
-        return _over(state, at) or bad(state, at)
+    if (state.has("bad_states", word) or _bad_by_form(state, at)) and (taken := _state(state, at)):
+        return taken
     if state.has("fail_verbs", word) and _finite(state, at):
         state.mode = "other"  # "the server rejected it and deleted it"
         return _does_so_now(state, at) or _over(state, at) or bad(state, at)
     if state.has("keeps", word) and state.words[at + 1 : at + 2] and state.words[at + 1].endswith("ing"):
         return 0 if state.has("good_states", state.words[at + 1]) else bad(state, at)
-    if word == "no" and (plain_no(state, at) or is_lack(state)):
-        return bad(state, at, soft=at == 0)
+    return _no(state, at) if word == "no" else 0
+
+
+def _no(state: Scan, at: int) -> int:
+    """As in "had no rooms left", "weather yes, charge no"; "the answer is no" is an answer."""
+    if _has_none(state, at):
+        return bad(state, at)
+    if "answer" in state.words[max(0, at - 3) : at]:
+        return 0
+    return bad(state, at, soft=at == 0) if plain_no(state, at) or is_lack(state) else 0
+
+
+def _free_of(state: Scan, at: int) -> bool:
+    """As in "No issues found", "zero failures": a clause that opens with none of the trouble and goes on about it."""
+    start = clause_start(state, at)
+    if state.words[start] not in ("no", "zero", "0") or at - start > 2 or state.events:
+        return False
+    if not (is_head(state, at) or state.has("noticed", state.words[at + 1])):
+        return False
+    return not any(_has_subject(state, word) for word in state.words[at + 1 : at + NEAR])
+
+
+def _has_none(state: Scan, at: int) -> bool:
+    """As in "the hotel had no rooms left"."""
+    before = state.words[at - 1] if at else ""
+    if before not in ("has", "had", "have") or state.has("self", state.words[max(0, at - 2)]) or ahead(state, at):
+        return False
+    return any(state.has("wanting", word) for word in state.words[at + 1 : at + NEAR])
+
+
+def _has_subject(state: Scan, word: str) -> bool:
+    return state.has("self", word) or state.has("you", word) or state.has("modal", word)
+
+
+def _state(state: Scan, at: int) -> int:
+    """A bad state at a word: told of something, or of nothing ("none of the records were lost")."""
+    if state.has("bad_states", state.words[at]) and _none_is_so(state, at):
+        return clean(state, at)
+    if _is_so(state, at) or is_part(state, at):
+        return _over(state, at) or bad(state, at)
     return 0
+
+
+def _none_is_so(state: Scan, at: int) -> bool:
+    """As in "none of the records were lost"."""
+    chain = chain_before(state, at)
+    be = any(state.has("be", word) for word in chain.words)
+    return be and nobody(state, chain) == "deed" and is_head(state, at) and not hypothetical(state, chain)
 
 
 def _bad_by_form(state: Scan, at: int) -> bool:
@@ -45,7 +92,7 @@ def _bad_by_form(state: Scan, at: int) -> bool:
     word = state.words[at]
     if word == "out":
         after = state.words[at + 1 : at + 3]
-        return len(after) > 1 and after[0] == "of" and not state.has("articles", after[1])
+        return len(after) > 1 and after[0] == "of" and not state.has("determiners", after[1])
     if len(word) < 7 or word in state.lang.verbs or state.has("not_bad", word):
         return False
     if word[-2:] == "ed":
@@ -57,6 +104,8 @@ def _is_so(state: Scan, at: int) -> bool:
     """Whether the bad state at an index is told of a subject: "is red", "remains unpaid", "found it broken"."""
     chain = chain_before(state, at)
     if hypothetical(state, chain) or any(state.has("negation", word) for word in chain.words):
+        return False
+    if any(state.has(part, word) for part in ("unwanted", "nobody") for word in subject_of(state, chain)):
         return False
     if state.has("relative", chain.subject) or state.has("describing", chain.subject):
         return False
@@ -102,6 +151,10 @@ def _finite(state: Scan, at: int) -> bool:
 def _stated(state: Scan, at: int, chain: Chain) -> bool:
     if hypothetical(state, chain) or ahead(state, at) or holds_when(state, at):
         return False
+    if any(state.has("asking", word) for word in state.words[max(0, chain.first - 3) : chain.first]):
+        return False
+    if not chain.words.isdisjoint(state.lang.sets["past_perfect"]):
+        return False
     return not any(state.has("negation", word) or state.has("be", word) for word in chain.words)
 
 
@@ -132,7 +185,9 @@ def _ends_as_verb(state: Scan, at: int) -> bool:
     if state.stop(at + 1) or state.has("after_verb", state.words[at + 1]) or state.has("articles", state.words[at + 1]):
         return True
     after = state.words[at + 1]
-    return after in ("it", "them", "him", "her", "us", "me", "that", "your", "off", "up", "down") or is_adverb(after)
+    return after in ("it", "them", "him", "her", "us", "me", "that", "your", "back", "off", "up", "down") or is_adverb(
+        after
+    )
 
 
 def _does_so_now(state: Scan, at: int) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_start, hypothetical, until
+from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_end, clause_start, hypothetical
 
+_FAR = 14  # words from "managed to" to its verb
 _LONGEST_FORM = 12  # characters of a verb form in a script without spaces
 
 
@@ -14,16 +15,52 @@ def inability(state: Scan, at: int) -> None:
     if not state.has("unable", state.words[at]):
         return
     start = clause_start(state, at)
-    clause = state.words[start : until(state, at, state.stop)]
-    if any(state.has("negation", word) for word in clause):
-        own = any(state.has("self", word) for word in clause)
-        state.add(Event(at, start, Outcome.FAILURE, soft=not own))
+    clause = state.words[start : clause_end(state, at)]
+    if not any(state.has("negation", word) for word in clause) or _knows_trouble(state, clause):
+        return
+    if state.has("you", state.words[at]) or any(state.has("you", word) for word in clause):
+        return
+    own = state.has("managed", state.words[at]) or any(state.has("self", word) for word in clause)
+    own = own or any(event.outcome is Outcome.SUCCESS for event in state.events)
+    verb = next((state.lang.verbs[word] for word in clause if word in state.lang.verbs), None)
+    base, action = (verb.base, verb.action) if verb else ("", "")
+    state.add(Event(at, start, Outcome.FAILURE, base, action, soft=not own))
+
+
+def _knows_trouble(state: Scan, clause: list[str]) -> bool:
+    """As in "no pude encontrar ningún error"."""
+    return any(state.has("trouble_nouns", word) for word in clause)
+
+
+def managed(state: Scan, at: int) -> None:
+    """As in "pude cambiar la clave", "es ist gelungen, ihn zu verlegen", "acabo de mandarlo": a deed after all."""
+    word = state.words[at]
+    if not state.has("managed", word):
+        return
+    start, end = clause_start(state, at), clause_end(state, at)
+    clause = state.words[start:end]
+    if any(state.has(part, word) for part in ("negation", "future", "maybe", "you") for word in clause):
+        return
+    near = [*state.words[at + 1 : at + _FAR], *(clause if state.lang.verb_last else ())]
+    verb = next((state.lang.verbs[one] for one in near if _is_bare(state, one)), None)
+    if verb is None and not state.has("succeeded", word):
+        return
+    base, action = (verb.base, verb.action) if verb else ("", "")
+    state.partial = state.partial or any(state.has("only_first", one) for one in state.words[max(0, at - 3) : at + 3])
+    state.add(Event(at, start, Outcome.SUCCESS, base, action, mode="able"))
+
+
+def _is_bare(state: Scan, word: str) -> bool:
+    verb = state.lang.verbs.get(word)
+    return verb is not None and verb.bare
 
 
 def deed_in_clause(state: Scan, at: int) -> None:
     """Read the verb form at an index, if there is one, by the auxiliaries and negations of its clause."""
     verb, length = _clause_form(state, at)
-    if verb is None:
+    if verb is None and _is_participle(state, state.words[at]):
+        _unknown_deed(state, at)
+    if verb is None or not verb.done or _only_names(state, at, verb, length):
         return
     state.skip = max(state.skip, at + length)
     chain = chain_before(state, at)
@@ -33,15 +70,106 @@ def deed_in_clause(state: Scan, at: int) -> None:
     if _is_rule(state, at + length, chain):
         state.describes = True
         return
-    if any(state.has("negation", word) for word in chain.words):
-        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, verb.base, verb.action))
+    if _denied(state, at, length, chain):
+        _deny(state, at, verb, chain)
         return
     if chain.words & state.lang.sets.get("progress", frozenset()):
         state.add(Event(at, clause_start(state, at), Outcome.PARTIAL, verb.base, verb.action))
         return
     helped = any(state.has("be", word) or state.has("have", word) for word in chain.words)
-    if verb.alone or helped or clause_start(state, at) == at:
+    if verb.alone or helped or _is_headline(state, at, length):
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, verb.base, verb.action))
+
+
+def _is_theirs(state: Scan, word: str) -> bool:
+    return state.has("you", word) or (state.has("relative", word) and not state.has("articles", word))
+
+
+def _of_nothing_else(state: Scan, clause: list[str]) -> bool:
+    """As in "rien d'autre n'a été modifié": that nothing further was done denies no deed."""
+    return any(state.has("else", word) for word in clause) and any(state.has("nothing", word) for word in clause)
+
+
+def _is_participle(state: Scan, word: str) -> bool:
+    """Whether a word has the shape of a participle of some verb that no action knows."""
+    shape = state.lang.participle
+    if shape is None or len(word) < _SHORTEST or not shape.search(word):
+        return False
+    return not any(state.has(part, word) for part in ("not_participles", "bad_states", "fail_verbs", "trouble_nouns"))
+
+
+def _unknown_deed(state: Scan, at: int) -> None:
+    """As in "quedó plastificada", "wurde entlüftet": something was done, whatever it was."""
+    start = clause_start(state, at)
+    clause = state.words[start : clause_end(state, at)]
+    chain = chain_before(state, at)
+    if _only_names(state, at, Verb("", ""), 1) or hypothetical(state, chain) or _is_rule(state, at + 1, chain):
+        return
+    if any(_is_theirs(state, word) for word in clause) or _of_nothing_else(state, clause):
+        return
+    if any(state.has("trouble_nouns", word) for word in state.words[start:at]):
+        return
+    helped = any(state.has("be", word) or state.has("have", word) for word in chain.words)
+    about = not state.lang.sets.get("came_about", frozenset[str]()).isdisjoint(chain.words)
+    denied = any(state.has("negation", word) for word in chain.words)
+    if not helped or chain.words & state.lang.sets.get("progress", frozenset()) or (denied and not about):
+        return
+    outcome = Outcome.FAILURE if denied else Outcome.SUCCESS
+    state.add(Event(at, start, outcome, state.words[at], mode="negative" if denied else "state", soft=not about))
+
+
+_SHORTEST = 6  # letters of a participle
+
+
+def _only_names(state: Scan, at: int, verb: Verb, length: int) -> bool:
+    """As in "o pedido", "die gelöschte Datei", "已发货的订单": which one is meant, not what was done."""
+    if state.lang.unspaced:
+        return state.words[at + length : at + length + 1] == ["的"]
+    return at > 0 and not verb.alone and state.has("articles", state.words[at - 1])
+
+
+def _is_headline(state: Scan, at: int, length: int) -> bool:
+    """As in "Enviado el correo", "Rolle zugewiesen", "Correo enviado": no auxiliary, and no article before it."""
+    if state.lang.unspaced:
+        return False
+    start = clause_start(state, at)
+    after = state.lang.verbs.get(state.words[at + length]) if at + length < len(state.words) else None
+    if start == at:
+        return after is None or not after.done  # "Pedido cancelado": a noun and what was done to it
+    before = state.words[start:at]
+    short = len(before) <= _HEADLINE and state.stop(at + length) and not state.sentence.opens_list
+    return short and not any(state.has(part, word) for part in _NO_HEADLINE for word in (before[0], before[-1]))
+
+
+_HEADLINE = 6  # words before the verb of a headline
+_NO_HEADLINE = ("articles", "relative", "you", "unable", "trouble_nouns")
+
+
+def _deny(state: Scan, at: int, verb: Verb, chain: Chain) -> None:
+    """A deed denied: not done; "no longer blocked" is good, and "wird nicht unterbrochen" is yet to come."""
+    start = clause_start(state, at)
+    clause = state.words[start : clause_end(state, at)]
+    if verb.action == "disable" and any(state.has("no_more", word) for word in clause):
+        state.add(Event(at, start, Outcome.SUCCESS, mode="state"))
+    elif _of_nothing_else(state, clause):
+        return
+    elif verb.action == "pay" and any(state.has("you", word) for word in clause):
+        return
+    elif not (chain.words & state.lang.sets.get("general", frozenset())):
+        state.add(Event(at, start, Outcome.FAILURE, verb.base, verb.action))
+
+
+def _denied(state: Scan, at: int, length: int, chain: Chain) -> bool:
+    """Whether a negation of the clause reaches a verb: in most languages it stands before it."""
+    if not any(state.has("negation", word) for word in chain.words):
+        return False
+    if not state.lang.negation_first:
+        return True
+    end = min(at + length, len(state.words))
+    before = range(chain.first, end)
+    if state.lang.unspaced:
+        before = range(max((i + 1 for i in before if state.words[i] == "的"), default=chain.first), end)
+    return any(state.has("negation", state.words[i]) and i not in state.spoken for i in before)
 
 
 def _is_rule(state: Scan, after: int, chain: Chain) -> bool:

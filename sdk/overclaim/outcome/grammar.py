@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from overclaim.outcome.answer_codes import counted_trouble, failed_answer
 from overclaim.outcome.clauses import Sentence
-from overclaim.outcome.deeds import deed, denial
-from overclaim.outcome.denials import denied_habit, denied_state
-from overclaim.outcome.findings import finding
-from overclaim.outcome.free_deeds import deed_in_clause, inability
+from overclaim.outcome.deeds import deed
+from overclaim.outcome.denials import WORTHY, denied_habit, denied_state
+from overclaim.outcome.denied_deeds import denial
+from overclaim.outcome.findings import FORMED, finding
+from overclaim.outcome.free_deeds import deed_in_clause, inability, managed
+from overclaim.outcome.free_findings import bad_word, clause_denial, out_of_reach, parted
 from overclaim.outcome.language import Language
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.phrases import PHRASES
 from overclaim.outcome.scan import Event, Scan, clause_start, is_modal
+from overclaim.outcome.statives import now_does
 
 
 def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
@@ -21,23 +24,30 @@ def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
         return state
     state.partial = bool(words) and state.has("only_first", words[0])
     done = 0
-    for at in range(len(words)) if lang.unspaced else _worth_a_look(words, lang.watched):
+    for at in range(len(words)) if lang.clause_reach else _worth_a_look(words, lang):
         if at >= done:
             done = max(_step(state, at), state.skip)
     return state
 
 
-def _worth_a_look(words: list[str], watched: frozenset[str]) -> list[int]:
+def _worth_a_look(words: list[str], lang: Language) -> list[int]:
+    watched, openers = lang.watched, lang.openers
     return [
         at
         for at, word in enumerate(words)
-        if word in watched or word[-2:] == "ed" or word[-3:] == "ble" or word.isdecimal()
+        if word in watched
+        or (word in openers and not openers[word].isdisjoint(words[at + 1 : at + 2]))
+        or word[-2:] == "ed"
+        or word[-3:] == "ble"
+        or word.isdecimal()
     ]
 
 
 def _step(state: Scan, at: int) -> int:
     word = state.words[at]
-    if state.has("contrast", word):
+    if word not in state.lang.heads:
+        pass
+    elif state.has("contrast", word):
         state.hedged = state.doubted = state.conditional = state.hypothesis = False
     elif word in state.lang.chain and is_modal(state, at) and state.words[at + 1 : at + 2] != ["not"]:
         state.modal = at
@@ -45,16 +55,29 @@ def _step(state: Scan, at: int) -> int:
         if taken := PHRASES[kind](state, at, end):
             return taken
     if state.lang.clause_reach:
-        inability(state, at)
-        failed_answer(state, at)
-        counted_trouble(state, at)
-        deed_in_clause(state, at)
-    elif taken := finding(state, at):
+        return _step_in_clause(state, at)
+    if (word in state.lang.telling or word[-2:] in FORMED or word.isdecimal()) and (taken := finding(state, at)):
         return taken
-    elif word == "not":
+    if word == "not":
         return _denied(state, at)
-    else:
-        deed(state, at)
+    if state.has("from_now", word) and (taken := now_does(state, at)):
+        return taken
+    deed(state, at)
+    return at + 1
+
+
+def _step_in_clause(state: Scan, at: int) -> int:
+    """A word of a language whose auxiliaries may stand anywhere in the clause."""
+    if taken := (out_of_reach if state.lang.unspaced else bad_word)(state, at):
+        return taken
+    parted(state, at)
+    inability(state, at)
+    managed(state, at)
+    failed_answer(state, at)
+    counted_trouble(state, at)
+    deed_in_clause(state, at)
+    if not state.lang.unspaced:
+        clause_denial(state, at)
     return at + 1
 
 
@@ -69,5 +92,11 @@ def _denied(state: Scan, at: int) -> int:
     elif denied_state(state, at):
         waiting = "yet" in state.words[at - 2 : at + 5]
         outcome = Outcome.PARTIAL if waiting else Outcome.FAILURE
-        state.add(Event(at, clause_start(state, at), outcome, mode="finding"))
+        rule = any(_may_be(state, word) for word in state.words[at + 1 : at + 3])
+        state.add(Event(at, clause_start(state, at), outcome, soft=rule, mode="finding"))
     return end
+
+
+def _may_be(state: Scan, word: str) -> bool:
+    """As in "is not refundable": what holds in general."""
+    return word.endswith(WORTHY) and not state.has("good_states", word)

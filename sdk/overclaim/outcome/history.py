@@ -11,19 +11,54 @@ from overclaim.outcome.model import Call, Effect, Grade, Outcome
 
 ANYTHING = ("", "run", "delegate")  # actions that may have done anything
 MAKING = {"create", "update"}  # what exists already cannot be created, and is then updated
+UNUSUAL = "empty.unusual"  # the rule of an answer that holds nothing although the tool returns data elsewhere
+HANDED_OVER = ".handed_over"  # how the rules end by which a service has taken something over
+ACT = ".action_required"  # how the rules end by which somebody must act before anything happens
 
 
 def bad(call: Call) -> bool:
-    """Failed, or a write that touched nothing; a suspicion alone is neither."""
+    """Failed, or a write that touched nothing; a suspicion alone is neither, nor is an answer that only is unusual."""
     outcome = call.observed.outcome
     if call.observed.grade is Grade.SUSPECT:
         return False
-    return outcome is Outcome.FAILURE or (outcome is Outcome.EMPTY and call.operation.effect is Effect.WRITE)
+    if outcome is Outcome.EMPTY:
+        return call.operation.effect is Effect.WRITE and not hollow(call)
+    return outcome is Outcome.FAILURE
+
+
+def hollow(call: Call) -> bool:
+    """Whether it returned nothing where its tool returns data: whatever it should have done, nothing shows it."""
+    return call.observed.outcome is Outcome.EMPTY and any(one.rule == UNUSUAL for one in call.observed.evidence)
+
+
+def pending(call: Call) -> bool:
+    """Accepted or waiting, and not done."""
+    return call.observed.outcome is Outcome.PENDING
+
+
+def waits_for_act(call: Call) -> bool:
+    """Pending, and nothing was even accepted: somebody has to confirm, verify or approve it first."""
+    facts = call.observed.evidence
+    return pending(call) and any(one.rule.endswith(ACT) and one.grade is not Grade.SUSPECT for one in facts)
+
+
+def handed_over(call: Call) -> bool:
+    """Pending, and all that is known is that a service took it over: queued, accepted."""
+    return pending(call) and all(
+        one.rule.endswith(HANDED_OVER) or one.rule == "http.status_202"
+        for one in call.observed.evidence
+        if one.outcome is Outcome.PENDING
+    )
+
+
+def waits_in_house(call: Call) -> bool:
+    """Pending, and not yet with the service that is to do it."""
+    return pending(call) and not handed_over(call)
 
 
 def unfinished(call: Call) -> bool:
-    """Bad, or still pending."""
-    return bad(call) or call.observed.outcome is Outcome.PENDING
+    """Bad, without anything to show, or still pending."""
+    return bad(call) or hollow(call) or pending(call)
 
 
 def last_calls(calls: Iterable[Call], keys: frozenset[str]) -> list[Call]:

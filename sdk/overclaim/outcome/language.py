@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
+from overclaim.outcome.conjugation import forms as conjugated
 from overclaim.outcome.lexicon import table, verbs
 from overclaim.outcome.morphology import british, pasts
 
@@ -27,6 +29,8 @@ _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE_WORDS = 200
 _ENGLISH_SHARE = 0.34
+_LETTERS = re.compile(r"[^\W\d_]+")
+_GLANCE = 300  # characters that mostly show that a text is English
 _SAMPLE = 1500  # characters that decide the language
 PUNCTUATION = frozenset(",;:()—–，、；：（）")
 _NO_NOUNS = (
@@ -60,9 +64,11 @@ class Language:
     """The tables of one language.
 
     clause_reach: auxiliaries may stand anywhere in the clause. phrases: by first and second word ("" for none).
-    firsts: the first words of the phrases of each kind. watched: every word that can make something of a sentence.
-    verb_last: of two verbs of a clause the later is the deed. telling: words of bad findings.
-    stops: what ends a clause. measures: words of quantity.
+    heads: words of contrast and auxiliaries. firsts: the first words of the phrases of each kind. watched: every word
+    that can make something of a sentence. openers: words that do so only before certain others. verb_last: of two
+    verbs of a clause the later is the deed. negation_first: a negation stands before its verb. parted: what a verb and
+    the particle at the end of its clause say. telling: words of bad findings. stops: what ends a clause. measures:
+    words of quantity. participle: the shape of a participle of whatever verb.
     """
 
     code: str
@@ -74,17 +80,22 @@ class Language:
     counts: Mapping[str, int]
     nouns: Mapping[str, str]
     verb_last: bool
+    negation_first: bool
     separable: Mapping[tuple[str, str], str]
+    parted: Mapping[str, Mapping[str, str]]
     contractions: Mapping[str, tuple[str, ...]]
     endings: Mapping[str, str]
     beginnings: Mapping[str, str]
     chain: frozenset[str] = field(default_factory=frozenset[str])
     firsts: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    heads: frozenset[str] = field(default_factory=frozenset[str])
     watched: frozenset[str] = field(default_factory=frozenset[str])
+    openers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     telling: frozenset[str] = field(default_factory=frozenset[str])
     stops: frozenset[str] = field(default_factory=frozenset[str])
     no_nouns: frozenset[str] = field(default_factory=frozenset[str])
     measures: frozenset[str] = field(default_factory=frozenset[str])
+    participle: re.Pattern[str] | None = None
 
     def tokens(self, text: str) -> tuple[list[str], list[int]]:
         """The words of a text in lower case, contractions taken apart, and where each starts."""
@@ -161,8 +172,10 @@ def language(code: str) -> Language:
         phrases={},
         sets=words,
         counts=raw.get("counts", {}),
-        nouns=raw.get("nouns", {}),
+        nouns=_stems(raw) if raw["script"] == "kana" else raw.get("nouns", {}),
         verb_last=bool(raw.get("verb_last")),
+        negation_first=bool(raw.get("negation_first")),
+        parted=_parted(raw.get("parted", {})),
         separable={(k.split()[0], k.split()[1]): v for k, v in raw.get("separable", {}).items()},
         contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
         endings=raw.get("endings", {}),
@@ -171,6 +184,7 @@ def language(code: str) -> Language:
         telling=_union(words, _TELLING) | {"no", "out"},
         stops=PUNCTUATION | words.get("boundaries", frozenset()),
         no_nouns=_union(words, (*_CHAIN, *_NO_NOUNS)),
+        participle=re.compile(raw["participle"]) if "participle" in raw else None,
         measures=words.get("everything", frozenset[str]()) | raw.get("counts", {}).keys(),
     )
     return _with_phrases(bare, raw)
@@ -192,7 +206,7 @@ _CHAIN = (
 
 
 _TELLING = ("keeps", "trouble_nouns", "bad_states", "fail_verbs")
-_WATCHED = ("refused", "contrast", "unable", "modal", *_TELLING)
+_WATCHED = ("refused", "contrast", "unable", "managed", "modal", "from_now", *_TELLING)
 
 
 def _union(words: Mapping[str, frozenset[str]], parts: Iterable[str]) -> frozenset[str]:
@@ -212,9 +226,13 @@ def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) ->
         for _, kind in group:
             firsts.setdefault(kind, set()).add(first)
     done = {form for form, verb in bare.verbs.items() if verb.done}
-    watched = frozenset({*ordered, *done, *_union(bare.sets, _WATCHED), "not", "no"})
+    denying = _union(bare.sets, ("negation",)) if bare.clause_reach else frozenset({"not", "no"})
+    lone = {first for first, group in ordered.items() if "" in group}
+    watched = frozenset({*lone, *done, *_union(bare.sets, _WATCHED), *denying})
+    openers = {first: frozenset(group) for first, group in ordered.items() if first not in watched}
     kinds = {kind: frozenset(words) for kind, words in firsts.items()}
-    return replace(bare, phrases=ordered, firsts=kinds, watched=watched)
+    heads = bare.chain | _union(bare.sets, ("contrast",))
+    return replace(bare, heads=heads, phrases=ordered, firsts=kinds, watched=watched, openers=openers)
 
 
 def _by_second(group: list[Phrase]) -> dict[str, tuple[Phrase, ...]]:
@@ -240,7 +258,7 @@ def _english_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb
 
 def _listed_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]:
     """Forms as the lexicon lists them: "alone" says done by itself, a participle needs its auxiliary."""
-    found: dict[str, Verb] = {}
+    found: dict[str, Verb] = dict(_conjugated(raw))
     endings = raw.get("participle_endings", {}).get("endings", [""])
     for action, stems in raw.get("participles", {}).items():
         for form in (stem + ending for stem in stems for ending in endings):
@@ -254,6 +272,33 @@ def _listed_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]
     return found
 
 
+def _parted(raw: Mapping[str, list[str]]) -> dict[str, dict[str, str]]:
+    """What a verb and the particle at the end of its clause say, by both."""
+    found: dict[str, dict[str, str]] = {}
+    for outcome, pairs in raw.items():
+        for verb, particle in map(str.split, pairs):
+            found.setdefault(verb, {})[particle] = outcome
+    return found
+
+
+def _stems(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, str]:
+    """The action of every stem, for endings that stand apart from it."""
+    return {stem: action for action, stems in raw["alone"].items() for stem in stems}
+
+
+def _conjugated(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Verb]]:
+    """The forms of the infinitives that a lexicon lists; the first person says done by itself."""
+    endings, irregular = raw.get("conjugation", {}), raw.get("irregular_verbs", {})
+    for action, listed in raw.get("infinitives", {}).items():
+        for base in listed:
+            yield base, Verb(base, action, bare=True)
+            for form, kind in conjugated(base, endings, irregular):
+                yield form, Verb(base, action, done=True, alone=kind == "first")
+
+
+_SAID = ("trouble_nouns", "bad_states", "fail_verbs", "managed", "unable", "negation", "be", "have")
+
+
 @cache
 def _vocabulary() -> dict[str, tuple[str, ...]]:
     """Which languages know a word; words of languages without a lexicon count against them all."""
@@ -261,7 +306,8 @@ def _vocabulary() -> dict[str, tuple[str, ...]]:
     for code in LANGUAGES:
         known = language(code)
         forms = (form for form, verb in known.verbs.items() if verb.done and len(form) > 3)
-        for word in (*known.sets["stopwords"], *forms, *_lone_phrases(known)):
+        told = _union(known.sets, _SAID)
+        for word in (*known.sets["stopwords"], *forms, *_lone_phrases(known), *told):
             found.setdefault(word, set()).add(code)
     for code, words in table("foreign").items():
         for word in words["stopwords"]:
@@ -278,18 +324,38 @@ def detect(text: str) -> str:
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
         return script
-    words = re.findall(r"[^\W\d_]+", sample.lower())[:_SAMPLE_WORDS]
+    if sample.isascii() and _plainly_english(_LETTERS.findall(sample[:_GLANCE].lower())):
+        return "en"
+    words = _LETTERS.findall(sample.lower())[:_SAMPLE_WORDS]
     if sample.isascii() and _plainly_english(words):
         return "en"
     scores: dict[str, int] = {}
     vocabulary = _vocabulary()
     for word in words:
-        for code in vocabulary.get(word, ()):
-            scores[code] = scores.get(code, 0) + 1
+        codes = vocabulary.get(word, ())
+        for code in codes:
+            scores[code] = scores.get(code, 0) + (_OWN if len(codes) == 1 else 1)
+    for code in [code for word in words if word not in vocabulary for code in _by_spelling(word)] if scores else ():
+        if code in scores:
+            scores[code] += 1
     if not scores:
-        return "en" if sample.isascii() and _names_deeds(words) else ""
+        return "en" if all(map(str.isascii, words)) and _names_deeds(words) else ""
     best = max(sorted(scores), key=lambda code: (scores[code], code in LANGUAGES, code == "en"))
     return best if best in LANGUAGES else "?"
+
+
+_OWN = 2  # what a word of one language alone counts, against one that several share
+_SPELLINGS = (  # letters that only one of the languages read here writes so
+    ("pt", re.compile(r"[ãõ]|ções$|ção$|lh|nh[aeo]|uou$")),
+    ("es", re.compile(r"ñ|ción$|ciones$|^ll|uje$|[áéíóú]is$")),
+    ("fr", re.compile(r"[èêœùûîëï]|eux$|ées?$|aux$")),
+    ("de", re.compile(r"[äöüß]|ungen$|ung$|keit$|heit$|sch|ieren$|iert$")),
+)
+
+
+def _by_spelling(word: str) -> tuple[str, ...]:
+    """The languages that an unknown word looks like."""
+    return tuple(code for code, letters in _SPELLINGS if letters.search(word)) if len(word) > 3 else ()
 
 
 def _names_deeds(words: list[str]) -> bool:
@@ -299,9 +365,12 @@ def _names_deeds(words: list[str]) -> bool:
 
 
 def _plainly_english(words: list[str]) -> bool:
-    """Whether so many words are English small words that no other lexicon need be looked at."""
-    small = sum(map(language("en").sets["stopwords"].__contains__, words))
-    return small >= 3 and small >= _ENGLISH_SHARE * len(words)
+    """Whether so many words are English that no other lexicon need be looked at."""
+    english = language("en")
+    small = sum(map(english.sets["stopwords"].__contains__, words))
+    if small >= 3 and small >= _ENGLISH_SHARE * len(words):
+        return True
+    return bool(words) and all(word in english.watched or word in english.sets["stopwords"] for word in words)
 
 
 def _by_script(sample: str) -> str:

@@ -33,6 +33,12 @@ def actions() -> dict[str, Action]:
 
 
 @cache
+def looks() -> frozenset[str]:
+    """The actions that only look at something."""
+    return frozenset(action.name for action in actions().values() if action.effect is Effect.READ)
+
+
+@cache
 def verbs() -> dict[str, Action]:
     """Actions by English base verb; where two actions list a verb, the first one has it."""
     found: dict[str, Action] = {}

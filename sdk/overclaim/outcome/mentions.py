@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain, islice
 from typing import cast
 
+from overclaim.outcome.answered import answered_otherwise
+from overclaim.outcome.lexicon import words
+from overclaim.outcome.words import split_name
+
 MAX_TEXT = 20_000  # characters looked at in one text
 MAX_FOUND = 256  # identifiers or numbers kept of one payload
+MAX_SHORT = 60  # characters of a text that is also kept whole
+MAX_COUNTED = 4_000  # characters in which fields with counts are looked for
+MAX_TOLD = 300  # characters in which counts are told in words
 MAX_DEPTH = 8
 MAX_NODES = 4_096  # values looked at in one payload, whatever it shares or repeats
 MAX_SEARCHED = 50 * MAX_TEXT  # characters looked at in one payload
 MAX_BITS = 256  # of a whole number: longer ones identify nothing, and Python may refuse to write them out
 
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
-# Runs of characters that may be one identifier: white space, quotes, brackets and East Asian script end it.
-_TOKEN = re.compile(r"[^\s\"'“”«»„‘’`()\[\]{}<>|,;=*\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{2,200}")
+# Runs of characters that may be one identifier: white space, quotes, brackets and East Asian script end it. Every
+# shape of one holds one of the characters in the middle.
+_END = r"\s\"'“”«»„‘’`()\[\]{}<>|,;=*\u3000-\u9fff\uac00-\ud7af\uff00-\uffef"
+_TOKEN = re.compile(rf"(?<![^{_END}])[^{_END}\d@/._]{{0,199}}+[\d@/._][^{_END}]{{0,199}}+")
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9][\w-]*")
 _SHAPES = re.compile(
     r"""
@@ -29,10 +40,15 @@ _SHAPES = re.compile(
     """,
     re.X,
 )
-_TELLING = re.compile(r"[\d@/._]")  # every shape holds one of these
 _QUOTED_NAME = re.compile(r"(?<!\w)[\"“«„‘`']([^\"”»“’`'\n]{2,60})[\"”»“’`'](?!\w)")  # never an apostrophe
 _GAP = r"[ ,.'\u00a0\u202f]"  # between groups of three digits
 _NUMBER = re.compile(rf"(?<![\w.-])(?:\d{{1,3}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\w)")
+_COUNTED = re.compile(r"(?<![\w.-])([A-Za-z][A-Za-z_]{2,29})[\"']?\s*[:=]\s*(\d{1,9})(?![\w.:/-])")
+_TOLD = re.compile(
+    r"(?<![\w.,])(\d{1,9}) (?:[a-z]+ ){0,2}?(?:were |was |have been |has been )?([a-z]{4,12}ed|sent|written)\b", re.I
+)
+_SHARE = re.compile(r"(?<![\w.,])(\d{1,3}(?:[.,]\d+)?) ?%")
+_SQL_TAG = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|COPY)(?: 0)? (\d{1,9})")
 # What holds none of these holds neither identifiers nor numbers.
 _ANYTHING = re.compile(r"[\d@/._\"“«„‘`']")
 _DIGITS = re.compile(r"\d+")
@@ -48,11 +64,18 @@ def normal(text: str) -> str:
 def identifiers(text: str) -> tuple[str, ...]:
     """Identifiers in free text, normalised, in order, once each: e-mails, URLs, paths, files, codes, quoted names."""
     window = text[:MAX_TEXT]
-    urls = (match.group() for match in _URL.finditer(window))
-    tokens = (token for token in _TOKEN.findall(_URL.sub(" ", window)) if _TELLING.search(token))
-    quoted = (match.group(1) for match in _QUOTED_NAME.finditer(window))
-    named = (token for token in map(normal, tokens) if _SHAPES.fullmatch(token))
-    return _unique(islice(chain(map(normal, urls), named, map(normal, quoted)), MAX_FOUND))
+    urls = _URL.findall(window) if "://" in window else ()
+    rest = _URL.sub(" ", window) if urls else window
+    named = map(_shaped, dict.fromkeys(_TOKEN.findall(rest)))
+    quoted = _QUOTED_NAME.findall(window)
+    return _unique(islice(filter(None, chain(map(normal, urls), named, map(normal, quoted))), MAX_FOUND))
+
+
+@lru_cache(maxsize=8_192)
+def _shaped(token: str) -> str:
+    """The normal form of a token that has the shape of an identifier, else ""."""
+    value = normal(token)
+    return value if _SHAPES.fullmatch(value) else ""
 
 
 def is_code(token: str) -> bool:
@@ -62,13 +85,16 @@ def is_code(token: str) -> bool:
 
 def numbers(text: str) -> tuple[str, ...]:
     """Numbers in free text, normalised ("1,520.00" -> "1520", "45.50" -> "45.5"), in order, without repeats."""
-    found = (match.group() for match in islice(_NUMBER.finditer(text[:MAX_TEXT]), MAX_FOUND))
-    return _unique(normal_number(one) for one in found)
+    found = _NUMBER.findall(text[:MAX_TEXT])[:MAX_FOUND]
+    return _unique(map(normal_number, dict.fromkeys(found)))
 
 
+@lru_cache(maxsize=4_096)
 def normal_number(text: str) -> str:
     """One number as plain digits with at most one decimal point: thousands separators and trailing zeros go."""
     digits = text.strip().lstrip("+-")
+    if digits.isdecimal():
+        return digits.lstrip("0") or "0"
     if _GROUPED.match(digits):
         return re.sub(r"\D", "", digits)
     whole, _, fraction = re.sub(r"[' \u00a0\u202f]", "", digits).replace(",", ".").rpartition(".")
@@ -80,10 +106,15 @@ def normal_number(text: str) -> str:
 
 
 def mentions(*values: object) -> frozenset[str]:
-    """Identifiers, numbers and sizes of lists in payloads of any shape, normalised; bounded in depth and count."""
-    found: set[str] = set()
+    """Identifiers, numbers and sizes of lists in payloads of any shape, normalised; bounded in depth and count.
+
+    A count of what was done is in it with its name too, such as "inserted=9", a share with its sign, "83%", and a
+    number that the first of the values asks for and another answers otherwise as "qty:6->4".
+    """
+    parsed = tuple(map(_parsed, values))
+    found = set(answered_otherwise(parsed[0], parsed[1:])) if len(parsed) > 1 else set[str]()
     searched = 0
-    for leaf in _leaves(values):
+    for leaf in _leaves(parsed):
         if len(found) >= MAX_FOUND or searched >= MAX_SEARCHED:
             break
         found.update(_of_leaf(leaf))
@@ -91,23 +122,69 @@ def mentions(*values: object) -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_leaf(leaf: object) -> Iterator[str]:
+def _parsed(value: object) -> object:
+    """The value of a text that is JSON, so that its fields are seen one by one; anything else as it is."""
+    if not isinstance(value, str) or not 2 < len(value) <= MAX_TEXT or value[:1] not in "{[":
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _of_leaf(leaf: object) -> Iterable[str]:
     if isinstance(leaf, bool) or leaf is None:
-        return
+        return ()
     if isinstance(leaf, int):
-        if leaf.bit_length() <= MAX_BITS:
-            yield str(abs(leaf))
-        return
+        return (str(abs(leaf)),) if leaf.bit_length() <= MAX_BITS else ()
     if isinstance(leaf, float):
-        yield normal_number(repr(leaf))
+        return (normal_number(repr(leaf)),)
+    text = str(leaf)
+    return _of_short_text(text) if len(text) <= MAX_SHORT else tuple(_of_text(text[:MAX_TEXT]))
+
+
+# The payloads of a run, and of many runs, tell the same ids, names and states over and over.
+@lru_cache(maxsize=16_384)
+def _of_short_text(text: str) -> tuple[str, ...]:
+    return (*_of_text(text), normal(text))
+
+
+def _of_text(text: str) -> Iterator[str]:
+    if not _ANYTHING.search(text):
         return
-    text = str(leaf)[:MAX_TEXT]
-    if _ANYTHING.search(text):
-        yield from identifiers(text)
-        yield from numbers(text)
-        yield from (digits.lstrip("0") or "0" for digits in islice(_DIGITS.findall(text), MAX_FOUND))
-    if len(text) <= 60:
-        yield normal(text)
+    yield from identifiers(text)
+    yield from numbers(text)
+    yield from (digits.lstrip("0") or "0" for digits in dict.fromkeys(_DIGITS.findall(text)[:MAX_FOUND]))
+    yield from _counts(text)
+    if "%" in text:
+        yield from (f"{normal_number(share)}%" for share in islice(_SHARE.findall(text), MAX_FOUND))
+
+
+def counts(seen: frozenset[str], kind: str = "done") -> dict[str, int]:
+    """The counts of things among mentions, by name: {"inserted": 9}. kind: "done", or "wanted" (requested)."""
+    pairs = (one.partition("=") for one in seen if "=" in one)
+    return {name: int(count) for name, _, count in pairs if count.isdecimal() and _is_count(name, kind)}
+
+
+def _counts(text: str) -> Iterator[str]:
+    """Counts of things done in a text: fields of JSON and YAML, "9 rows inserted", the tag of an SQL statement."""
+    if tag := _SQL_TAG.fullmatch(text):
+        yield f"affected={tag[2]}"
+    fields = _COUNTED.findall(text[:MAX_COUNTED]) if ":" in text or "=" in text else ()
+    told = ((name, count) for count, name in _TOLD.findall(text[:MAX_TOLD]))
+    yield from (
+        f"{'_'.join(split_name(name))}={int(count)}" for name, count in chain(fields, told) if _counts_something(name)
+    )
+
+
+def _counts_something(name: str) -> bool:
+    return _is_count(name, "done") or _is_count(name, "wanted")
+
+
+def _is_count(name: str, kind: str) -> bool:
+    """Whether a field of this name tells how many things were done: "rows_inserted", but not "created_at"."""
+    parts = frozenset(split_name(name))
+    return not parts.isdisjoint(words("arguments", kind)) and parts.isdisjoint(words("arguments", "no_counts"))
 
 
 def _leaves(values: tuple[object, ...]) -> Iterator[object]:
@@ -115,8 +192,25 @@ def _leaves(values: tuple[object, ...]) -> Iterator[object]:
     for value in islice(_nodes(values), MAX_NODES):
         if isinstance(value, str | int | float):
             yield value
+        elif isinstance(value, dict | Mapping):
+            yield from _counted(cast("Mapping[object, object]", value))
         elif isinstance(value, list | tuple | set | frozenset):
             yield len(cast("list[object]", value))
+
+
+def _counted(fields: Mapping[object, object]) -> Iterator[str]:
+    for name, value in islice(fields.items(), MAX_FOUND):
+        if isinstance(name, str) and len(name) < 30 and (count := _size(value)) is not None and _counts_something(name):
+            yield f"{'_'.join(split_name(name))}={count}"
+
+
+def _size(value: object) -> int | None:
+    """A whole number, or how many a list holds."""
+    if isinstance(value, list | tuple):
+        return len(cast("list[object]", value))
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
+        return value
+    return None
 
 
 def _nodes(values: tuple[object, ...]) -> Iterator[object]:
@@ -132,7 +226,9 @@ def _nodes(values: tuple[object, ...]) -> Iterator[object]:
 
 
 def _inside(value: object) -> Iterator[object] | None:
-    if isinstance(value, Mapping):
+    if isinstance(value, str | int | float):
+        return None
+    if isinstance(value, dict | Mapping):
         return islice(cast("Mapping[object, object]", value).values(), MAX_FOUND)
     if isinstance(value, list | tuple | set | frozenset):
         return islice(cast("list[object]", value), MAX_FOUND)

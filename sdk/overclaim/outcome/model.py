@@ -103,12 +103,70 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """One question about a result: what its field at `path` is, compared by `operator` with `operand`.
+
+    field: the path as it was written, shown as evidence. path: keys and indexes, () for the whole result.
+    operand: plain values, tuples for lists; a compiled pattern for "matches".
+    """
+
+    field: str
+    path: tuple[str | int, ...]
+    operator: str
+    operand: object
+
+    def __str__(self) -> str:
+        """`status equals 'active'`."""
+        return f"{self.field or 'result'} {self.operator} {getattr(self.operand, 'pattern', self.operand)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Conditions taken together: how is "all", "any" or "not" (of its one part)."""
+
+    how: str
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        """`any(status equals 'active', state equals 'on')`."""
+        return f"{self.how}({', '.join(map(str, self.parts))})"
+
+
+Condition = Comparison | Combined
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """What is known or declared about one tool; None where nothing is."""
+    """What is known or declared about one tool; None or nothing where nothing is.
+
+    expected_status, expected_exit: HTTP statuses and exit codes that are a fine answer.
+    empty_ok: True where an empty answer is fine, False where it means that nothing was done.
+    success_when, failure_when, pending_when: what its results say, where something better than reading them is known.
+    reports_problems: its job is to report problems, so one that it reports is no failure of the call.
+    target: the arguments that name what it acts on, dotted where they are nested.
+    """
 
     read_only: bool | None = None
     expected_status: frozenset[int] = frozenset()
-    empty_ok: bool = False
+    empty_ok: bool | None = None
+    expected_exit: frozenset[int] = frozenset()
+    reports_problems: bool | None = None
+    success_when: Condition | None = None
+    failure_when: Condition | None = None
+    pending_when: Condition | None = None
+    target: tuple[str, ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        """The declared effect, unknown where none is."""
+        if self.read_only is None:
+            return Effect.UNKNOWN
+        return Effect.READ if self.read_only else Effect.WRITE
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a condition says how its results are to be read."""
+        return not (self.success_when is None and self.failure_when is None and self.pending_when is None)
 
 
 NO_FACTS = ToolFacts()
@@ -206,6 +264,7 @@ class Run:
 
     captured: whether the channel on which a call would show was watched, so that absence is evidence.
     complete: whether every span arrived and the run came to its end.
+    service: the service.name of who ran it; tools of one name may differ between services.
     """
 
     id: str
@@ -218,21 +277,29 @@ class Run:
     trace_id: str = ""
     span_id: str = ""
     gaps: tuple[str, ...] = ()
+    service: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """The verdict on one claim: which rule spoke, and the calls that show it (indexes, most telling first)."""
+    """The verdict on one claim: which rule spoke, and the calls that show it (indexes, most telling first).
+
+    confidence: how much an accusation is trusted, 0 to 1; 1 where nobody is accused.
+    """
 
     claim: BoundClaim
     verdict: Verdict
     rule: str
     calls: tuple[int, ...] = ()
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to act on: an accusation (OC1xx) or a failure nobody noticed (OC2xx)."""
+    """Something to act on: an accusation (OC1xx) or a failure nobody noticed (OC2xx).
+
+    confidence: how much it is trusted, 0 to 1.
+    """
 
     rule: str
     severity: str
@@ -240,6 +307,7 @@ class Finding:
     calls: tuple[int, ...] = ()
     claim: BoundClaim | None = None
     evidence: tuple[Evidence, ...] = ()
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,25 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import cast
 from urllib.parse import urlsplit
 
-from overclaim.outcome.lexicon import Action, actions, table, verbs, words
+from overclaim.outcome.lexicon import Action, actions, table, words
 from overclaim.outcome.mentions import identifiers, mentions, normal, numbers
 from overclaim.outcome.model import NO_FACTS, Effect, Operation, ToolFacts
+from overclaim.outcome.names import is_vague, looks_up, name_action
 from overclaim.outcome.payload import parse
-from overclaim.outcome.shell import command_action
+from overclaim.outcome.shell import command_action, command_words
 from overclaim.outcome.words import singular, split_name
 
 __all__ = ["identifiers", "mentions", "numbers", "operation"]
 
 MAX_TARGETS = 16
+_NAME = re.compile(r"[A-Za-z][\w./:-]{2,60}")  # what may be the name of a deed
+_SLUG = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")  # "gate-a": how things of one kind are told apart
+_MUTATION = re.compile(r"\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?(\w+)")
+_QUERY = re.compile(r"\s*(?:query\b|\{\s*\w+)")
 _TABLE = re.compile(r"\b(?:from|into|update|table|join)\s+[`\"\[]?([\w.]+)", re.I)
 
 
@@ -41,16 +46,29 @@ def operation(
     """
     given = _mapping(arguments)
     # Each reader leaves in `key` what the call goes through: a protocol, a program, or (named) nothing but the tool.
-    found = _generic(tool, given) or _named(tool, given, description)
+    found = _generic(tool, given) or _told(tool, given) or _named(tool, given, description)
     what = found.key or tool.lower()
-    key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(found.targets))}"
-    return replace(found, effect=_declared(facts) or found.effect, key=key)
+    targets = _declared_targets(given, facts.target) or found.targets if facts.target else found.targets
+    key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(targets))}"
+    return replace(found, effect=found.effect if facts.read_only is None else facts.effect, targets=targets, key=key)
 
 
-def _declared(facts: ToolFacts) -> Effect | None:
-    if facts.read_only is None:
-        return None
-    return Effect.READ if facts.read_only else Effect.WRITE
+def _declared_targets(given: Mapping[str, object], paths: tuple[str, ...]) -> tuple[str, ...]:
+    """What the arguments that are declared to name the target hold; any short text or whole number is one."""
+    values = (one for path in paths for one in _several(_at(given, path))[:MAX_TARGETS])
+    plain = (one for one in values if isinstance(one, str | int) and not isinstance(one, bool))
+    short = (str(one).strip() for one in plain if not _too_long(one))
+    return tuple(dict.fromkeys(normal(text) for text in short if text))[:MAX_TARGETS]
+
+
+def _at(given: Mapping[str, object], path: str) -> object:
+    """The argument of a name, or what stands at a dotted path."""
+    if path in given:
+        return given[path]
+    value = cast("object", given)
+    for step in path.split("."):
+        value = cast("Mapping[str, object]", value).get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def _mapping(arguments: Mapping[str, object] | str | None) -> Mapping[str, object]:
@@ -61,16 +79,17 @@ def _mapping(arguments: Mapping[str, object] | str | None) -> Mapping[str, objec
 
 
 def _argument(given: Mapping[str, object], kind: str) -> str:
-    for name in table("arguments")["kinds"][kind]:
-        value = given.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return ""
+    return next(_texts(given, kind), "")
+
+
+def _texts(given: Mapping[str, object], kind: str) -> Iterator[str]:
+    values = (given.get(name) for name in table("arguments")["kinds"][kind])
+    return (value for value in values if isinstance(value, str) and value)
 
 
 def _generic(tool: str, given: Mapping[str, object]) -> Operation | None:
     """A tool that can do anything says what it does by its arguments."""
-    if _generic_names().isdisjoint(given):
+    if _generic_names().isdisjoint(given) and not set(split_name(tool)) <= words("arguments", "shells"):
         return None
     return _http(given) or _sql(given) or _shell(tool, given)
 
@@ -99,6 +118,10 @@ def _path_objects(path: str) -> tuple[str, ...]:
 
 def _sql(given: Mapping[str, object]) -> Operation | None:
     statement = _argument(given, "sql").strip()
+    if changed := _MUTATION.match(statement):  # GraphQL
+        return replace(_named(changed[1], given, ""), key=changed[1].lower())
+    if _QUERY.match(statement) and "{" in statement:
+        return Operation("search", (), (), Effect.READ, "graphql")
     verb = statement[:20].split(None, 1)[0].lower() if statement else ""
     statements = table("arguments")["sql"]
     if verb not in statements:
@@ -109,39 +132,45 @@ def _sql(given: Mapping[str, object]) -> Operation | None:
 
 
 def _shell(tool: str, given: Mapping[str, object]) -> Operation | None:
-    command = _argument(given, "command")
-    if not command or not set(split_name(tool)) & words("arguments", "shells"):
+    parts, shells = set(split_name(tool)), words("arguments", "shells")
+    deeds = table("arguments")["kinds"]["deed"]
+    texts = [value for name, value in given.items() if isinstance(value, str) and name not in deeds]
+    command = _argument(given, "command") or (texts[0] if len(texts) == 1 and parts <= shells else "")
+    if not command or not parts & shells:
         return None
     action, effect, program, targets = command_action(command)
-    return Operation(action, (), targets, effect, program)
+    return Operation(action, command_words(command), targets, effect, program)
+
+
+def _told(tool: str, given: Mapping[str, object]) -> Operation | None:
+    """A tool whose name tells no deed has it as an argument: execute(action="delete_user", params={...})."""
+    if not is_vague(tool):
+        return None
+    deed = next((one for one in _texts(given, "deed") if _NAME.fullmatch(one) and name_action(one)[0]), "")
+    if not deed:
+        return _posted(given)
+    rest = {name: value for name, value in given.items() if value != deed}
+    return replace(_named(deed, rest, ""), key=deed.lower())
+
+
+def _posted(given: Mapping[str, object]) -> Operation | None:
+    """A call of an API without a method: with a body it posts, without one it reads."""
+    url = _argument(given, "url")
+    if not url.startswith(("/", "http")) or _argument(given, "method"):
+        return None
+    sends = any(given.get(name) for name in table("arguments")["kinds"]["payload"])
+    return _http({"method": "post" if sends else "get", "url": url})
 
 
 def _named(tool: str, given: Mapping[str, object], description: str) -> Operation:
-    action, objects = _name(tool, description[:80])
+    action, objects = name_action(tool, description[:80])
+    if action is None and tool.lower() in table("programs")["does"]["test"]:
+        action = actions()["test"]
+    if action is None and looks_up(tool) and not any(_texts(given, "deed")):
+        action = actions()["read"]
     action = _confirming(action, given)
     name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
     return Operation(name, objects, _targets(given), effect)
-
-
-@lru_cache(maxsize=1024)
-def _name(tool: str, description: str) -> tuple[Action | None, tuple[str, ...]]:
-    """What the name says: the action and the objects. Tools are few and their calls many."""
-    parts = split_name(tool)
-    action, used = _verb(parts) or _verb(split_name(description)[:3]) or (None, "")
-    skip = words("arguments", "stopwords") | set(used.split("_"))
-    objects = (singular(word) for word in parts if word not in skip and not word.isdigit())
-    return action, tuple(dict.fromkeys(objects))
-
-
-def _verb(parts: tuple[str, ...]) -> tuple[Action, str] | None:
-    """The verb of a name: a pair of words first, then a word that is only a verb, then a noun-verb at an end."""
-    known, nouns = verbs(), words("arguments", "noun_verbs")
-    pairs = ["_".join(pair) for pair in pairwise(parts)]
-    strong = [word for word in parts if word not in nouns]
-    for word in (*pairs, *strong, *parts[:1], *parts[-1:]):
-        if word in known:
-            return known[word], word
-    return None
 
 
 def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | None:
@@ -190,6 +219,6 @@ def _identifier(key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or _too_long(value):
         return ""
     text = normal(str(value))
-    if _is(key, "identifying"):
+    if _is(key, "identifying") or (_SLUG.fullmatch(text) and not _is(key, "options")):
         return text
     return text if isinstance(value, str) and text in identifiers(value) and not numbers(value) else ""

@@ -11,7 +11,13 @@ from overclaim.outcome.model import Call, Effect, Observation, Operation, Outcom
 OPEN = 32  # pending operations that a later call may complete
 MAX_IDS = 8  # ids of one result by which it may be named later
 _OVER = frozenset(("status_word.success", "flag.success_true", "record.status_word_success"))
-_WAITING = frozenset(("record.status_word_pending", "status_word.pending", "http.status_202"))
+_WAITING = frozenset(
+    (
+        "record.status_word_pending", "record.status_word_action_required", "status_word.pending",
+        "status_word.action_required", "http.status_202",
+        "record.status_word_handed_over", "status_word.handed_over",
+    )
+)  # fmt: skip
 
 
 def settled(calls: Iterable[Call]) -> tuple[Call, ...]:
@@ -22,7 +28,7 @@ def settled(calls: Iterable[Call]) -> tuple[Call, ...]:
         what = settle(call.operation, call.observed, call.mentions, pending)
         if call.observed.outcome is Outcome.PENDING:
             pending.append(what)
-        done.append(replace(call, operation=what))
+        done.append(call if what is call.operation else replace(call, operation=what))
     return tuple(done)
 
 

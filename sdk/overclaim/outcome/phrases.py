@@ -8,11 +8,33 @@ courtesies) or are events themselves.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
+from overclaim.outcome.clauses import is_name
 from overclaim.outcome.denials import denied_state
+from overclaim.outcome.finding_marks import clean, in_general
 from overclaim.outcome.findings import finding
 from overclaim.outcome.model import Outcome
+from overclaim.outcome.regions import (
+    after,
+    answer,
+    aside_before,
+    cause_before,
+    completed,
+    conditional,
+    diagnosis,
+    at_last,
+    exception,
+    first_try,
+    is_trouble,
+    lacking,
+    needless,
+    neither,
+    reason,
+    shortfall,
+)
 from overclaim.outcome.scan import (
+    CLEAN,
     SILENT,
     WAITS,
     Event,
@@ -27,20 +49,6 @@ from overclaim.outcome.scan import (
     next_base,
     until,
 )
-
-
-def _conditional(state: Scan, at: int, end: int) -> int:
-    """A condition reaches to the next comma where it opens a clause, else to the end of the clause."""
-    if clause_start(state, at) == 0:
-        state.conditional = True
-        state.hypothesis = state.hypothesis or state.has("hypothesis", state.words[at])
-    return until(state, end, state.stop)
-
-
-def _reason(state: Scan, at: int, end: int) -> int:
-    """A reason reaches as far as a condition."""
-    del at
-    return until(state, end, state.stop)
 
 
 def _attributed(state: Scan, at: int, end: int) -> int:
@@ -62,12 +70,17 @@ def _hear_failures(state: Scan, start: int, stop: int) -> None:
         kinds = [(end, kind) for end, kind in state.lang.phrases_at(state.words, i) if kind in _FAILING]
         if not (kinds and PHRASES[kinds[0][1]](state, i, kinds[0][0])):
             heard = finding(state, i)
-            if not heard and state.words[i] == "not" and denied_state(state, i):
+            if not heard and state.words[i] == "not" and (denied_state(state, i) or _out_of_reach(state, i)):
                 state.add(Event(i, clause_start(state, i), Outcome.FAILURE))
     told = [one for one in state.events[known:] if one.outcome is Outcome.FAILURE]
     for one in told:
         one.soft, one.mode = False, "finding"
     state.events[known:] = told
+
+
+def _out_of_reach(state: Scan, at: int) -> bool:
+    """As in "says the address can not be served"."""
+    return state.has("ability", state.words[at - 1]) and not {"if", "until", "longer"} & set(state.words[at:])
 
 
 _FAILING = ("failure", "soft_failure", "incident", "finding")
@@ -82,7 +95,14 @@ def _courtesy(state: Scan, at: int, end: int) -> int:
 
 
 def _harmless(state: Scan, at: int, end: int) -> int:
-    del state, at
+    state.spoken.update(range(at, end))
+    return end
+
+
+def _clean(state: Scan, at: int, end: int) -> int:
+    """As in "No issues found": that there is no trouble is told where it opens its clause, and else harmless."""
+    if clause_start(state, at) == at and not state.events:
+        clean(state, at)
     return end
 
 
@@ -94,6 +114,8 @@ def _greeting(state: Scan, at: int, end: int) -> int:
 def _failure(state: Scan, at: int, end: int) -> int:
     before = chain_before(state, at)
     plain = state.lang.clause_reach or not (hypothetical(state, before) or denied(state, before))
+    plain = plain and before.words.isdisjoint(state.lang.sets.get("past_perfect", ()))
+    plain = plain and not state.hypothesis and not in_general(state, at) and not _still_ahead(state, at)
     if not plain or _in_name(state, at, end):
         return 0
     verb = next_base(state, end)
@@ -109,8 +131,18 @@ def _finding(state: Scan, at: int, end: int) -> int:
             return 0
         if state.has("relative", chain.subject) or state.has("describing", chain.subject):
             return 0
+        gone = state.has("taken_up", chain.subject) and bool(state.events) and state.events[-1].mode == CLEAN
+        if state.has("nobody", chain.subject) or gone:
+            return clean(state, end - 1)
+    elif _still_ahead(state, at) or in_general(state, at):
+        return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE, mode="finding", end=end))
     return end
+
+
+def _still_ahead(state: Scan, at: int) -> bool:
+    """As in "会失败": what will come, or comes in general."""
+    return any(state.has("ahead", word) for word in state.words[clause_start(state, at) : at])
 
 
 def _no_longer(state: Scan, at: int, end: int) -> int:
@@ -119,9 +151,14 @@ def _no_longer(state: Scan, at: int, end: int) -> int:
     subject = state.words[clause_start(state, at) : before.first]
     trouble = any(state.has("trouble_nouns", word) for word in subject)
     verb = state.words[end] if end < len(state.words) else ""
+    if verb == "be" and any(event.action in _SHUT for event in state.events):
+        return end + 2
     if hypothetical(state, before) or state.has("relative", before.subject):
         return end
-    if trouble or state.has("fail_verbs", verb):
+    if any(state.has("trouble_nouns", word) for word in state.words[end : end + _SOON]):
+        state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state"))
+        return end + _SOON
+    if trouble or any(state.has(part, verb) for part in ("fail_verbs", "bad_states", "refused")):
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state"))
         return end + 1
     if state.has("rule_states", verb):
@@ -129,6 +166,10 @@ def _no_longer(state: Scan, at: int, end: int) -> int:
     elif state.has("good_states", verb):
         return _finding(state, at, end)
     return end
+
+
+_SOON = 5  # words after "no longer"
+_SHUT = ("delete", "disable", "cancel", "update", "move")
 
 
 def _over(state: Scan, at: int, end: int) -> int:
@@ -139,7 +180,8 @@ def _over(state: Scan, at: int, end: int) -> int:
 
 def _located(state: Scan, at: int, end: int) -> int:
     """As in "the booking is in the system", "Ann is in the group now": it has arrived where it belongs."""
-    if not any(state.has("containers", word) or word == "now" for word in state.words[end : end + 5]):
+    reached = state.words[at] == "went" and any(map(is_name, state.words[end : end + 1]))
+    if not reached and not any(state.has("containers", word) or word == "now" for word in state.words[end : end + 5]):
         return 0
     before = chain_before(state, at)
     if state.has("nobody", before.subject) or not before.subject or ahead(state, at):
@@ -152,8 +194,11 @@ def _located(state: Scan, at: int, end: int) -> int:
 
 def _incident(state: Scan, at: int, end: int) -> int:
     """As in "There was an error": something went wrong, which a later success may have mended."""
-    if hypothetical(state, chain_before(state, at)):
+    before = chain_before(state, at)
+    if hypothetical(state, before):
         return 0
+    if state.has("nobody", before.subject):
+        return clean(state, end - 1)
     event = failed(state, at, None, soft=False)
     event.mode = "incident"
     state.add(event)
@@ -170,7 +215,8 @@ def _handoff(state: Scan, at: int, end: int) -> int:
 def _in_name(state: Scan, at: int, end: int) -> bool:
     """As in "failing test", "incomplete list": an adjective before its noun reports nothing."""
     word = state.words[at]
-    if end - at > 1 or state.lang.clause_reach or not word.endswith(("ing", "ete", "ful", "ed")):
+    formed = word.endswith(("ing", "ete", "ful", "ed")) or state.has("bad_states", word)
+    if end - at > 1 or state.lang.clause_reach or not formed:
         return False
     return not (state.stop(end) or state.has("after_verb", state.words[end]))
 
@@ -178,19 +224,37 @@ def _in_name(state: Scan, at: int, end: int) -> bool:
 def _soft_failure(state: Scan, at: int, end: int) -> int:
     if not state.lang.clause_reach and hypothetical(state, chain_before(state, at)):
         return 0
-    if state.has("nobody", state.words[end - 1]) and any(
-        _is_trouble(state, word) for word in state.words[end : end + 4]
-    ):
-        return end
+    denying = "negation" if state.lang.clause_reach else "nobody"
+    if any(state.has(denying, word) for word in state.words[at:end]):
+        if _none_of_it(state, end):
+            return clean(state, end - 1)
+        near = state.words[end : end + 4]
+        if any(state.has("trouble", word) for word in near) and not any(state.has("wanting", word) for word in near):
+            return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
     return end
 
 
-def _is_trouble(state: Scan, word: str) -> bool:
-    return state.has("trouble", word) or state.has("trouble_nouns", word)
+def _none_of_it(state: Scan, end: int) -> bool:
+    """As in "there are no errors", "no overdue invoices", "no meeting on Friday", "no lock file any more": an answer."""
+    near = state.words[end : end + _BEHIND]
+    if any(state.has("trouble_nouns", word) for word in near[:4]) or any(state.has("bad_states", word) for word in near[:1]):
+        return True
+    if any(state.has("wanting", word) for word in near):
+        return False
+    if "anymore" in near or any(pair == ("any", "more") for pair in pairwise(near)):
+        return True
+    dated = any(state.has("dates", word) for word in near)
+    return dated and any(state.has("calendar_things", word) for word in near[:3])
+
+
+_BEHIND = 9  # words after "there is no"
 
 
 def _uncertain(state: Scan, at: int, end: int) -> int:
+    past = chain_before(state, at).words & state.lang.sets.get("past_be", frozenset())
+    if past and any(state.has("therefore", word) for word in state.words[end:]):
+        return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE))
     return until(state, end, lambda i: state.words[i] in (";", "but"))
 
@@ -198,6 +262,13 @@ def _uncertain(state: Scan, at: int, end: int) -> int:
 def _hedge(state: Scan, at: int, end: int) -> int:
     del at
     state.hedged = True
+    return end
+
+
+def _weak_hedge(state: Scan, at: int, end: int) -> int:
+    """As in "I believe the invite is sent": the user is told that it is done; "I think you are right" tells nothing."""
+    del at
+    state.hedged = any(state.has("you", word) for word in state.words[end : end + 3])
     return end
 
 
@@ -248,13 +319,19 @@ def _chained(state: Scan, at: int) -> bool:
 
 def _works(state: Scan, at: int, end: int) -> int:
     word = state.words[at]
-    if word in state.lang.verbs and (_chained(state, at) or state.stop(at - 1)):
+    if word in state.lang.verbs and (_chained(state, at) or (state.stop(at - 1) and not _after_aside(state, at))):
         return 0
     if not ends_well(state, end) or (
         end - at == 1 and not word.endswith(("s", "ed", "ful")) and not _plural(state, at)
     ):
         return 0
     return _stative(state, at, end, needs_be=False)
+
+
+def _after_aside(state: Scan, at: int) -> bool:
+    """As in "the export, which failed yesterday, | ran through": the verb of what stands before the aside."""
+    opened = [i for i in range(1, at - 1) if state.words[i] == "," and state.has("describing", state.words[i + 1])]
+    return bool(opened) and state.words[at - 1] == ","
 
 
 def _plural(state: Scan, at: int) -> bool:
@@ -298,18 +375,6 @@ def _able(state: Scan, at: int, end: int) -> int:
     return end
 
 
-def _shortfall(state: Scan, at: int, end: int) -> int:
-    del at
-    state.partial = True
-    return end
-
-
-def _exception(state: Scan, at: int, end: int) -> int:
-    """As in "uploaded all files except two"; "all items except the lamp have been returned" says which ones."""
-    state.partial = state.partial or any(event.at < at for event in state.events)
-    return end
-
-
 def _nothing(state: Scan, at: int, end: int) -> int:
     """Phrases that only the reader of whole texts uses."""
     del state, at, end
@@ -317,11 +382,12 @@ def _nothing(state: Scan, at: int, end: int) -> int:
 
 
 PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
-    "conditional": _conditional,
-    "reason": _reason,
+    "conditional": conditional,
+    "reason": reason,
     "attributed": _attributed,
     "courtesy": _courtesy,
     "harmless": _harmless,
+    "clean": _clean,
     "greeting": _greeting,
     "failure": _failure,
     "soft_failure": _soft_failure,
@@ -334,6 +400,10 @@ PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
     "uncertain": _uncertain,
     "doubt": _doubt,
     "hedge": _hedge,
+    "weak_hedge": _weak_hedge,
+    "first_try": first_try,
+    "at_last": at_last,
+    "needless": needless,
     "pending": _pending,
     "waits": _waits,
     "generic": _generic,
@@ -341,8 +411,17 @@ PHRASES: dict[str, Callable[[Scan, int, int], int]] = {
     "state": _state,
     "now": _now,
     "able": _able,
-    "shortfall": _shortfall,
-    "exception": _exception,
+    "completed": completed,
+    "diagnosis": diagnosis,
+    "answer": answer,
+    "cause_before": cause_before,
+    "aside_before": aside_before,
+    "after": after,
+    "lacking": lacking,
+    "neither": neither,
+    "shortfall": shortfall,
+    "exception": exception,
     "announce": _nothing,
+    "retry": _nothing,
     "confirm": _nothing,
 }

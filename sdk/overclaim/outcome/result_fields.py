@@ -14,14 +14,18 @@ from typing import Any, cast
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.payload import plain
-from overclaim.outcome.result_asked import as_asked, unfinished_kind
-from overclaim.outcome.result_rules import names, words
-from overclaim.outcome.result_texts import Context, exit_rule, output_evidence, status_evidence, text_evidence
+from overclaim.outcome.result_answers import challenge, class_name, own_code, report_of_issues, unfinished
+from overclaim.outcome.result_context import Context
+from overclaim.outcome.result_deeds import field_errors, missing_items, nothing_but_reason, undone
+from overclaim.outcome.result_rules import names
+from overclaim.outcome.result_status import exit_rule, status_evidence
+from overclaim.outcome.result_texts import output_evidence, text_evidence
 from overclaim.outcome.result_view import View, has_error, http_status, size, status_word, whole
+from overclaim.outcome.result_words import kind_word, status_false, status_words
 
-_SMALL = 4
 _NO = frozenset({"false", "no", "n", "f", "failed", "failure"})
 _RECORD = 5
+_HOLLOW = (type(None), dict, list)
 _MOST = 10**9
 
 
@@ -101,82 +105,16 @@ def _found_flag(view: View) -> list[Evidence]:
     return []
 
 
-def _kind_word(view: View) -> list[Evidence]:
-    """type: error of an answer. Of a record it would be data."""
-    if view.answer and any(value in ("error", "exception", "failure", "fault") for _, value in view.present("kind")):
-        return [_flag("status_word.failure", Outcome.FAILURE, "error")]
-    return []
-
-
-def _status_false(view: View) -> list[Evidence]:
-    """status: false or result: false beside a reason."""
-    if view.reading or not view.answer or not any(value is False for _, value in view.present("status")):
-        return []
-    told = any(not payload.is_void(value) for _, value in view.present("reason"))
-    return [_flag("flag.success_false", Outcome.FAILURE, "status")] if told else []
-
-
-def _done_flag(view: View) -> list[Evidence]:
-    """accepted: false with a reason, or created: false and nothing else."""
-    flags = [(name, value) for name, value in view.present("done_flag") if isinstance(value, bool)]
-    if view.reading or view.identified or not flags or any(value for _, value in flags):
-        return []
-    if len(view.value) == 1:
-        return [_flag("flag.done_false", Outcome.EMPTY, flags[0][0], Grade.INFERRED)]
-    if any(not payload.is_void(value) for _, value in view.present("reason")):
-        return [_flag("flag.done_false", Outcome.FAILURE, flags[0][0], Grade.INFERRED)]
-    return []
-
-
 def _pending_flag(view: View) -> list[Evidence]:
     """confirmation_required: true and its like, unless they are data of a record that was read."""
     if view.reading and not view.answer:
         return []
     true = next((name for name, value in view.present("pending_flag") if value is True), None)
-    return [_flag("flag.pending_true", Outcome.PENDING, true)] if true else []
-
-
-def _status_word(view: View) -> list[Evidence]:
-    """A word in a status field."""
-    found: list[Evidence] = []
-    for _, value in view.present("status"):
-        word = status_word(value)
-        if word:
-            found += _judged_word(word, view)
-    return found
-
-
-def _judged_word(word: str, view: View) -> list[Evidence]:
-    """What a status word means here: about this call, or about the record that was read or made."""
-    if not view.reading and _is_bad(word) and as_asked(word, view.context):
-        return [_flag("status_word.as_asked", Outcome.SUCCESS, word, Grade.INFERRED)]
-    if word in words("failure") or word in words("partial"):
-        rule = "status_word.failure" if word in words("failure") else "status_word.partial"
-        return [_about_call(rule, Outcome.FAILURE, word, view)]
-    if word in words("pending") or word.startswith(tuple(words("pending_prefix"))):
-        weak = word in words("pending_weak") and view.rich and not view.answer
-        own = word in words("record_state") and view.identified and not unfinished_kind(view)
-        ahead = word in words("next_step") and view.identified
-        return [] if weak or own or ahead else [_about_call("status_word.pending", Outcome.PENDING, word, view)]
-    if word in words("empty"):
-        return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
-    if word in words("success") and (view.answer or not view.reading):
-        return [_flag("status_word.success", Outcome.SUCCESS, word)]
-    return []
-
-
-def _is_bad(word: str) -> bool:
-    return any(word in words(group) for group in ("failure", "partial", "pending", "empty"))
-
-
-def _about_call(rule: str, outcome: Outcome, word: str, view: View) -> Evidence:
-    """Evidence about the call, or mere suspicion where the word belongs to a record that was read."""
-    if view.answer:
-        return _flag(rule, outcome, word)
-    if view.reading and not (word == "error" and len(view.value) <= _SMALL and not view.identified):
-        return _flag(f"record.{rule.replace('.', '_')}", outcome, word, Grade.SUSPECT)
-    sure = view.context.effect is Effect.WRITE and not view.rich
-    return _flag(rule, outcome, word, Grade.STRUCTURED if sure else Grade.INFERRED)
+    if true is None:
+        return []
+    rule = "flag.action_required" if true in names("action_flag") else "flag.pending_true"
+    rule = "flag.handed_over" if true in names("handed_over_flag") else rule
+    return [_flag(rule, Outcome.PENDING, true)]
 
 
 def _error_field(view: View) -> list[Evidence]:
@@ -237,14 +175,22 @@ def _failed_count(view: View) -> list[Evidence]:
 def _shortfall(view: View) -> list[Evidence]:
     """Requested 5, deleted 4: what was left undone, less what was skipped on purpose."""
     asked = max((size(value) or 0 for _, value in view.present("requested")), default=0)
-    done = [count for _, value in view.present("done") if (count := size(value)) is not None]
-    if not asked or not done or view.reading:
+    if not asked or view.reading:
+        return []
+    done = [count for name, value in view.fields.items() if _is_done(name) and (count := size(plain(value))) is not None]
+    if not done:
         return []
     skipped = sum(size(value) or 0 for _, value in view.present("skipped"))
     if sum(done) + skipped >= asked or max(done) >= asked:
         return []
     count = f"{min(sum(done), _MOST)}/{min(asked, _MOST)}"
     return [Evidence("row_count", "count.shortfall", Outcome.FAILURE, Grade.STRUCTURED, count)]
+
+
+def _is_done(name: str) -> bool:
+    """Whether a field counts what was done: one of the list, or any other past."""
+    other = names("requested") | names("skipped") | names("failed_count") | names("envelope") | names("total")
+    return name in names("done") or (name.endswith("ed") and name not in other)
 
 
 def _touched_nothing(view: View) -> list[Evidence]:
@@ -282,16 +228,20 @@ _RULES: tuple[tuple[Rule, tuple[str, ...], tuple[str, ...]], ...] = (
     (_failure_flag, ("failure_flag",), ()),
     (_passed_flag, ("passed_flag",), ()),
     (_found_flag, (), ("found",)),
-    (_kind_word, ("kind",), ()),
-    (_status_false, ("status",), ()),
-    (_done_flag, ("done_flag",), ()),
+    (kind_word, ("kind",), ()),
+    (status_false, ("status",), ()),
     (_pending_flag, ("pending_flag",), ()),
-    (_status_word, ("status",), ()),
+    (status_words, ("status",), ()),
     (_error_field, ("error",), ()),
     (_failed_count, ("failed_count",), ()),
     (_shortfall, ("requested",), ()),
     (_touched_nothing, ("done",), ()),
     (_validation, (), ("detail",)),
+    (own_code, ("own_code",), ("name", "type", "errortype", "message", "msg")),
+    (class_name, (), ("type", "name", "errortype", "kind", "code")),
+    (report_of_issues, (), ("resourcetype",)),
+    (unfinished, ("finished_flag",), ()),
+    (challenge, ("challenge",), ()),
 )
 _ITEM_GROUPS = ("success_flag", "error", "http", "http_loose", "status")
 
@@ -301,9 +251,27 @@ def field_evidence(view: View) -> list[Evidence]:
     places = _places()
     wanted = {place for name in view.fields if name in places for place in places[name]}
     found = [one for place in sorted(wanted) for one in _RULES[place][0](view)]
+    if not view.reading and not any(one.outcome is Outcome.FAILURE for one in found):
+        found += _deeds(view)
+    if any(one.outcome is Outcome.FAILURE for one in found):
+        found = [one for one in found if one.rule != "rows.zero"]  # what failed has touched nothing
     if any(one.rule == "http.expected" for one in found):
         return [one for one in found if one.kind == "http_status"]
     return found
+
+
+def state_evidence(view: View) -> list[Evidence]:
+    """What the states and the errors of a part of a record say."""
+    return [*status_words(view), *_error_field(view)]
+
+
+def _deeds(view: View) -> list[Evidence]:
+    """What was not done, by what stands there as false, as nothing, or as a list of sentences."""
+    kinds = {type(item) for item in view.fields.values()}
+    found = undone(view) if bool in kinds else []
+    if not found and (kinds == {str} or not kinds.isdisjoint(_HOLLOW)):
+        found = missing_items(view) or nothing_but_reason(view)
+    return found or (field_errors(view) if kinds == {list} else [])
 
 
 @cache
@@ -335,5 +303,5 @@ def _item_failed(held: dict[Any, Any], context: Context) -> bool:
     view = View(held, context, 1)
     rules = [_success_flag, _error_field, _http_status]
     if context.effect is Effect.WRITE:
-        rules.append(_status_word)
+        rules.append(status_words)
     return any(one.outcome is Outcome.FAILURE for rule in rules for one in rule(view))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, cast
 
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.payload import plain
-from overclaim.outcome.result_fields import failed_items, field_evidence
-from overclaim.outcome.result_rules import names
-from overclaim.outcome.result_texts import Context, frame, output_evidence, text_evidence
-from overclaim.outcome.result_view import View, whole
+from overclaim.outcome.result_context import Context
+from overclaim.outcome.result_fields import failed_items, field_evidence, state_evidence
+from overclaim.outcome.result_nothing import nothing, void_evidence
+from overclaim.outcome.result_rules import names, tool_words
+from overclaim.outcome.result_texts import frame, output_evidence, text_evidence
+from overclaim.outcome.result_tools import is_data
+from overclaim.outcome.result_view import View
+from overclaim.outcome.words import split_name
 
 _MAX_DEPTH = 4
-_WIDE = 20
 _FEW = 3
+_PAIR = 2
+_SMALL = 5
+_MESSAGE = ("message", "msg", "detail", "info", "statusmessage", "mensaje", "mensagem", "nachricht")
 
 
 def judge(value: object, context: Context, depth: int = 0) -> list[Evidence]:
@@ -54,23 +59,22 @@ def _list(items: list[object], context: Context, depth: int) -> list[Evidence]:
     parts = payload.blocks(items)
     if parts is not None:
         return [one for part in parts for one in _part(part, context, depth)]
-    found = _batch(items, context)
+    found = _batch(items, context) or _pair(items, context)
     if found or len(items) != 1:
         return found
     return judge(items[0], context, depth + 1) if isinstance(plain(items[0]), dict) else []
 
 
+def _pair(items: list[object], context: Context) -> list[Evidence]:
+    """(False, "card declined") or (1054, "Unknown column"): a mark or a number, and in words what went wrong."""
+    if len(items) != 2 or not isinstance(items[1], str) or not (items[0] is False or isinstance(items[0], int)):
+        return []
+    return [one for one in text_evidence(items[1], context) if one.outcome is Outcome.FAILURE]
+
+
 def _part(part: object, context: Context, depth: int) -> list[Evidence]:
     value = plain(part)
     return void_evidence(value, context) if payload.is_void(value) else judge(value, context, depth + 1)
-
-
-def void_evidence(value: object, context: Context) -> list[Evidence]:
-    """A result that holds nothing: fine for a write, "found nothing" otherwise."""
-    fine = context.facts.empty_ok or context.effect is Effect.WRITE
-    rule = "empty.container" if isinstance(value, (list, dict)) else "empty.void"
-    outcome = Outcome.SUCCESS if fine else Outcome.EMPTY
-    return [Evidence("empty_result", rule, outcome, Grade.INFERRED)]
 
 
 def _dict(value: dict[Any, Any], context: Context, depth: int) -> list[Evidence]:
@@ -80,7 +84,7 @@ def _dict(value: dict[Any, Any], context: Context, depth: int) -> list[Evidence]
     if any(one.outcome is Outcome.FAILURE or one.rule == "http.expected" for one in found):
         return found
     view.explicit = any(one.outcome is Outcome.SUCCESS for one in found)
-    return [*found, *_inside(view), *_nothing(view)]
+    return [*found, *_inside(view), *nothing(view)]
 
 
 def _inside(view: View) -> list[Evidence]:
@@ -93,8 +97,38 @@ def _inside(view: View) -> list[Evidence]:
             found += _held_list(cast("list[object]", value), view)
     for name, value in view.present("batch"):
         if isinstance(value, list) and name not in names("inside"):
-            found += _batch(cast("list[object]", value), view.context)
-    return found + _messages(view)
+            answers = name in names("answers") and not view.reading
+            found += _batch(cast("list[object]", value), view.context, least=1, sure=answers)
+    return found + _lone(view) + _of_record(view) + _messages(view)
+
+
+def _of_record(view: View) -> list[Evidence]:
+    """The state of what a change made or touched, where its record keeps it one level down."""
+    if view.depth > 1 or len(view.value) <= _PAIR or names("record_inside").isdisjoint(view.fields) or view.reading:
+        return []
+    parts = [view.fields[name] for name in names("record_inside") if name in view.fields]
+    held = [cast("dict[Any, Any]", one) for one in map(plain, parts) if isinstance(one, dict)]
+    return [one for part in held for one in state_evidence(View(part, view.context, view.depth + 1))]
+
+
+def _lone(view: View) -> list[Evidence]:
+    """What a dict of one thing holds under a name of its own: {"DBInstance": {..}}, {"productUpdate": {..}}.
+
+    What a read holds there is data; only that it is nothing counts.
+    """
+    if len(view.value) > _PAIR or view.depth >= _MAX_DEPTH:
+        return []
+    held = {name: plain(item) for name, item in view.fields.items()}
+    if not held or not all(isinstance(item, dict) for item in held.values()):
+        return []
+    found: list[Evidence] = []
+    for name in held.keys() - names("inside") - names("status") - names("error"):
+        inner = cast("dict[Any, Any]", held[name])
+        if not view.reading:
+            found += _dict(inner, view.context, view.depth + 1)
+        elif len(held) == 1:
+            found += nothing(View(inner, view.context, view.depth + 1))
+    return found
 
 
 def _held_list(items: list[object], view: View) -> list[Evidence]:
@@ -108,66 +142,35 @@ def _messages(view: View) -> list[Evidence]:
     """Texts of an answer, judged like texts; of other small dicts only what is called a result."""
     if names("text").isdisjoint(view.fields) or view.has("stdout", "stderr"):
         return []
-    if not (view.answer or len(view.value) <= _FEW):
+    told = _tells_how_it_went(view)
+    if not (view.answer or told or len(view.value) <= _FEW):
         return []
     for name, value in view.present("text"):
-        if isinstance(value, str) and (view.answer or name in ("result", "output")):
+        if isinstance(value, str) and (view.answer or name in ("result", "output") or (told and name in _MESSAGE)):
             found = _text(value, view.context, view.depth + 1)
             if found:
                 return found
     return []
 
 
-def _batch(items: list[object], context: Context) -> list[Evidence]:
-    """A list of answers, one per item, of which some say that they failed. What a read lists is data."""
-    if context.effect is Effect.READ or len(items) < 2:
+def _tells_how_it_went(view: View) -> bool:
+    """Whether the message in a small record is about the call: no read, and no tool that deals in messages."""
+    context = view.context
+    if view.reading or view.depth or not context.tool or len(view.value) > _SMALL:
+        return False
+    return tool_words("messages").isdisjoint(split_name(context.tool)) and not is_data(context)
+
+
+def _batch(items: list[object], context: Context, *, least: int = 2, sure: bool = False) -> list[Evidence]:
+    """A list of answers, one per item, of which some say that they failed. What a read lists is data.
+
+    least: how many there must be; one is enough where a write holds it under the name of a batch.
+    sure: the name says that these are answers, whatever the call did.
+    """
+    if context.effect is Effect.READ or len(items) < (least if sure or context.effect is Effect.WRITE else 2):
         return []
     failed = failed_items(items, context)
     if not failed:
         return []
-    sure = context.effect is Effect.WRITE
-    grade = Grade.STRUCTURED if sure else Grade.INFERRED
+    grade = Grade.STRUCTURED if context.effect is Effect.WRITE else Grade.INFERRED
     return [Evidence("result_flag", "batch.item_failed", Outcome.FAILURE, grade, f"{failed}/{len(items)}")]
-
-
-def _nothing(view: View) -> list[Evidence]:
-    """A dict in which nothing was found: empty lists, a total of 0, or an envelope around nothing."""
-    holders: list[tuple[str, object]] = []
-    for name, item in view.fields.items():
-        if name not in _quiet():
-            holders.append((name, plain(item)))
-            if not payload.is_void(holders[-1][1]) and whole(holders[-1][1]) != 0:
-                return []  # most results hold something, and then the rest need not be looked at
-    if len(view.value) > _WIDE:
-        return []
-    empties = [name for name, item in holders if payload.is_void(item)]
-    zero_total = any(whole(value) == 0 for _, value in view.present("total"))
-    zeros = {name for name, item in holders if whole(item) == 0} - names("total")
-    if zeros or not (empties or zero_total):
-        return []
-    if empties and all(name in names("inside") for name in empties) and not zero_total:
-        return _hollow(view, empties)
-    hollow = view.reading or any(isinstance(plain(view.fields[name]), (list, dict)) for name in empties)
-    if not zero_total and not hollow:
-        return []
-    if set(empties) <= names("error") | names("failed_count") and not zero_total:
-        return []
-    if view.context.effect is Effect.WRITE and not empties:
-        return []
-    outcome = Outcome.SUCCESS if view.context.facts.empty_ok else Outcome.EMPTY
-    return [Evidence("empty_result", "rows.none", outcome, Grade.INFERRED)]
-
-
-@cache
-def _quiet() -> frozenset[str]:
-    """The fields that say nothing about whether something was found."""
-    return names("paging") | names("skipped")
-
-
-def _hollow(view: View, empties: list[str]) -> list[Evidence]:
-    """An envelope around nothing: as void as the bare value, unless it says success about a call that is no read."""
-    value = plain(view.fields[empties[0]])
-    listed = isinstance(value, list)
-    if view.explicit and not view.reading and not listed:
-        return []
-    return void_evidence(cast("object", value), view.context)

@@ -1,4 +1,4 @@
-"""The rules of lexicons/results.toml, read once and compiled."""
+"""The rules of lexicons/results.toml and lexicons/replies.toml, read once and compiled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from typing import Any
 
 from overclaim.outcome.lexicon import table
 from overclaim.outcome.model import Effect, Outcome
+
+SHORT = 600
+"""Characters of a text that is short."""
+_NEAR = 300
+"""Characters at the beginning of a text in which a hint of a rule for beginnings stands."""
+_NEVER = r"(?!)"
+_FILES = ("results", "replies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +31,20 @@ class TextRule:
     chars: int
     lines: int
     effects: frozenset[Effect]
+    hints: tuple[str, ...] = ()
+    commands: bool = False
 
-    def matches(self, body: str, size: int, lines: int, effect: Effect) -> bool:
-        """Whether a text (its first body line on) of so many characters and lines falls under this rule."""
+    def matches(self, body: str, size: int, lines: int, effect: Effect, lowered: str = "") -> bool:
+        """Whether a text (its first body line on) of so many characters and lines falls under this rule.
+
+        lowered: the text in lower case, if it is at hand, for a look at the hints.
+        """
         if size > self.chars or lines > self.lines or effect not in self.effects:
             return False
+        if self.hints:
+            seen = lowered or body.lower()
+            if not _holds(self.hints, seen[:_NEAR] if self.start and len(seen) > _NEAR else seen):
+                return False
         if self.whole:
             found = self.pattern.fullmatch(body)
         else:
@@ -39,13 +55,34 @@ class TextRule:
 @cache
 def names(group: str) -> frozenset[str]:
     """The field names of a group, in their normal form."""
-    return frozenset(table("results")["fields"][group])
+    return _both("fields", group)
 
 
 @cache
 def words(group: str) -> frozenset[str]:
     """The status words of a group."""
-    return frozenset(table("results")["status"][group])
+    return _both("status", group)
+
+
+@cache
+def tool_words(group: str) -> frozenset[str]:
+    """The words in names of tools, or the names of arguments, of a group."""
+    return frozenset(table("replies")["tools"][group])
+
+
+def _both(part: str, group: str) -> frozenset[str]:
+    """What both files list."""
+    rows = [table(name)[part] for name in _FILES]
+    if not any(group in row for row in rows):
+        raise KeyError(group)
+    return frozenset[str]().union(*(row.get(group, ()) for row in rows))
+
+
+def _holds(pieces: tuple[str, ...], text: str) -> bool:
+    for piece in pieces:  # noqa: SIM110 - twice as fast as any() here
+        if piece in text:
+            return True
+    return False
 
 
 @cache
@@ -57,7 +94,7 @@ def exceptions(group: str) -> frozenset[str]:
 @cache
 def line_pattern(group: str) -> re.Pattern[str]:
     """One pattern out of the [lines] of a group, for whole lines or texts."""
-    row = table("results")["lines"][group]
+    row = (table("replies") if group in table("replies")["lines"] else table("results"))["lines"][group]
     parts: list[str] = [row] if isinstance(row, str) else row
     return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE | re.MULTILINE)
 
@@ -65,23 +102,53 @@ def line_pattern(group: str) -> re.Pattern[str]:
 @cache
 def text_rules() -> tuple[TextRule, ...]:
     """The text rules, in the order in which they are tried."""
-    return tuple(_text_rule(row) for row in table("results")["text"])
+    return (*first_rules(), *prose_rules())
+
+
+@cache
+def first_rules() -> tuple[TextRule, ...]:
+    """The rules for shapes that nothing else has, which come before all others."""
+    return tuple(_text_rule(row) for row in table("replies")["first"])
+
+
+@cache
+def prose_rules() -> tuple[TextRule, ...]:
+    """The rules for texts whose quotes are left out."""
+    return tuple(_text_rule(row) for name in _FILES for row in table(name)["text"])
+
+
+@cache
+def fitting(effect: Effect, *, first: bool = False, printed: bool = False, long: bool = False) -> tuple[TextRule, ...]:
+    """The rules, first ones or the others, that can match the text of a call with an effect.
+
+    printed: it is what a command printed that ended well. long: it has more than SHORT characters.
+    """
+    rules = first_rules() if first else prose_rules()[: len(table("results")["text"]) if printed else None]
+    return tuple(rule for rule in rules if effect in rule.effects and (not long or rule.chars > SHORT))
 
 
 @dataclass(frozen=True, slots=True)
 class TailRule:
-    """What the last lines of an output can show. Without one of the hints in them there is no need to search."""
+    """What the last lines of an output can show. Without one of the hints in them there is no need to search.
+
+    begins: how a line begins that shows it. holds: what stands anywhere in one.
+    """
 
     id: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    begins: re.Pattern[str]
+    holds: re.Pattern[str]
+    unless: re.Pattern[str] | None = None
 
     def matches(self, lines: str) -> bool:
         """Whether the last lines fall under this rule."""
-        for hint in self.hints:
-            if hint in lines:
-                return self.pattern.search(lines) is not None
-        return False
+        there = tuple([hint for hint in self.hints if hint in lines])
+        if not there:
+            return False
+        hinted = [line for line in lines.split("\n") if _holds(there, line)]
+        if not any(self.begins.match(line) or self.holds.search(line) for line in hinted):
+            return False
+        return self.unless is None or self.unless.search(lines) is None
 
 
 @cache
@@ -91,14 +158,30 @@ def tail_rules() -> tuple[TailRule, ...]:
 
 
 @cache
+def line_rules() -> tuple[TailRule, ...]:
+    """The rules for lines that commands print where no exit code says how it went."""
+    return tuple(_tail_rule(row) for row in table("replies")["line"])
+
+
+@cache
 def triggers() -> tuple[str, ...]:
     """Pieces of words of which a short text holds one if a rule for texts can match it."""
-    return tuple(table("results")["lines"]["trigger"])
+    pieces = dict.fromkeys([*table("results")["lines"]["trigger"], *table("replies")["lines"]["trigger"]])
+    least = (one for one in pieces if not any(other != one and other in one for other in pieces))
+    return tuple(sorted(least, key=len))  # what is short is likelier to be there
 
 
 def _tail_rule(row: dict[str, Any]) -> TailRule:
-    pattern = "|".join(f"(?:{one})" for one in row["patterns"])
-    return TailRule(row["id"], tuple(row["hints"]), re.compile(pattern, re.MULTILINE))
+    """One row for lines, compiled: patterns that begin with ^ are tried at the beginning of a line only."""
+    patterns: list[str] = row["patterns"]
+    unless = row.get("unless")
+    return TailRule(
+        id=row["id"],
+        hints=tuple(row["hints"]),
+        begins=re.compile("|".join(f"(?:{one})" for one in patterns if one.startswith("^")) or _NEVER),
+        holds=re.compile("|".join(f"(?:{one})" for one in patterns if not one.startswith("^")) or _NEVER),
+        unless=re.compile(unless) if unless else None,
+    )
 
 
 def _text_rule(row: dict[str, Any]) -> TextRule:
@@ -115,4 +198,6 @@ def _text_rule(row: dict[str, Any]) -> TextRule:
         chars=row["chars"],
         lines=row["lines"],
         effects=frozenset(Effect(name) for name in row.get("effects", list(Effect))),
+        hints=tuple(row.get("hints", ())),
+        commands=bool(row.get("commands")),
     )

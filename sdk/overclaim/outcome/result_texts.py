@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from overclaim.outcome.model import NO_FACTS, Effect, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.result_rules import line_pattern, tail_rules, text_rules, triggers
+from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
+from overclaim.outcome.result_context import Context
+from overclaim.outcome.result_lines import lines_evidence
+from overclaim.outcome.result_outputs import build_lines, ending
+from overclaim.outcome.result_rules import SHORT, line_pattern
+from overclaim.outcome.result_sentences import by_rules, section, shortfall, triggered, unlabelled
+from overclaim.outcome.result_shapes import shape_evidence
+from overclaim.outcome.result_status import exit_rule, status_evidence
 
 HEAD = 4_000
-TAIL = 4_000
-SHORT = 600
-_LAST_LINES = 12
 _AFTER_CRASH = 3
 _HEAD_LINES = 8
 _MOST_LINES = 12
-_DATA_RULES = frozenset({"text.error_prefix", "text.exception_name", "text.shell_error", "text.timed_out_killed"})
 
 _RETURNCODE = re.compile(r"\A\s*<(?:returncode|exit_?code)>\s*(-?\d{1,6})\s*</(?:returncode|exit_?code)>", re.I)
 _EXITCODE = re.compile(
@@ -34,31 +36,9 @@ _EXIT_LAST = re.compile(
     re.I,
 )
 _MARKUP = ("<html", "<!doctype", "<body", "<head", "<div", "<p>", "<article", "<main")
-_FAMILIES = {2: Outcome.SUCCESS, 3: Outcome.SUCCESS, 4: Outcome.FAILURE, 5: Outcome.FAILURE}
 _HTTP_HEAD = re.compile(r"\AHTTP/[\d.]+ ([1-5]\d\d)\b")
 _MESSAGE_REPR = re.compile(r"\A(?:[A-Z]\w*\()?(?:meta=|content=|isError=|is_error=|tool_call_id=|status=)")
 _REPR_FAILED = re.compile(r"\b(?:isError|is_error)=True\b|\bstatus=['\"](?:error|failure|failed)['\"]")
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):|^\s+File \"[^\"\n]{1,300}\", line \d+", re.M)
-_EXCEPTION_LINE = re.compile(
-    r"^(?:E\s+)?(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Warning|Fault|NotAvailable|Invalid"
-    r"|Denied|NotFound|DoesNotExist|Failed|Failure|Violation|Conflict|Aborted|Refused|Expired)\b(?::|\s*$)"
-    r"|^(?:[A-Za-z_]\w*\.)+[A-Z]\w+: \S"
-)
-_SHORTFALL = re.compile(r"\b[a-z]{2,20}(?:ed|nt) (?:only )?(\d{1,9}) ?(?:/|of|out of) ?(?:the )?(\d{1,9})\b", re.I)
-_QUOTED = re.compile(
-    r"(?<!\w)'[^'\n]{1,200}'(?!\w)|(?<!\w)\"[^\"\n]{1,200}\"(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”|«[^»\n]{1,200}»|「[^」\n]{1,200}」"
-)
-_LOG_LEVEL = re.compile(r"^\W{0,2}[^\n]{0,40}?\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|CRITICAL|TRACE)\b", re.M)
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What is known of the call whose result is read: also the tool's name and its arguments, as they came."""
-
-    effect: Effect = Effect.UNKNOWN
-    facts: ToolFacts = NO_FACTS
-    tool: str = ""
-    arguments: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,34 +73,19 @@ def frame(text: str, context: Context) -> Framed:
     return Framed()
 
 
-def exit_rule(code: int, silent: bool, context: Context) -> Evidence:
-    """An exit code. 1 without a word of output is how a look (grep, diff, test) says "nothing there"."""
-    if code == 0:
-        return Evidence("exit_code", "exit.zero", Outcome.SUCCESS, Grade.STRUCTURED, "0")
-    if code == 1 and silent and context.effect is Effect.READ:
-        return Evidence("exit_code", "exit.one_silent", Outcome.EMPTY, Grade.STRUCTURED, "1")
-    return Evidence("exit_code", "exit.nonzero", Outcome.FAILURE, Grade.STRUCTURED, str(code))
-
-
-def status_evidence(status: int, context: Context, *, target: str = "", span_id: str = "") -> Evidence:
-    """An HTTP status, unless the tool's facts expect it."""
-    grade, value = Grade.STRUCTURED, str(status)
-    if status in context.facts.expected_status:
-        return Evidence("http_status", "http.expected", Outcome.SUCCESS, grade, value, target, span_id)
-    if status == 202:
-        return Evidence("http_status", "http.status_202", Outcome.PENDING, grade, value, target, span_id)
-    family = status // 100
-    outcome = _FAMILIES.get(family, Outcome.UNKNOWN)
-    rule = f"http.status_{family}xx" if 1 <= family <= 5 else "http.status_other"
-    return Evidence("http_status", rule, outcome, grade, value, target, span_id)
-
-
 def text_evidence(text: str, context: Context, *, output: bool = False) -> list[Evidence]:
     """What an unframed text says. output: it is what a command printed, so its end counts most."""
-    found = _ending(text, context, output)
+    found = ending(text, context, output) or (None if output else shape_evidence(text, context))
     if found is None:
-        found = _sentence(text, context, output)
+        found = _sentence(text, context, output) if output else _unended(text, context)
     return [found] if found else []
+
+
+def _unended(text: str, context: Context) -> Evidence | None:
+    """A text that no exit code comes with. One of several lines is first looked at like the output of a command."""
+    several = "\n" in text[:SHORT].strip()
+    found = build_lines(text, context) or lines_evidence(text, context) if several else None
+    return found or _sentence(text, context, False) or (None if several else build_lines(text, context))
 
 
 def output_evidence(text: str, context: Context) -> list[Evidence]:
@@ -168,37 +133,6 @@ def _content_lines(text: str) -> list[str]:
     return [line for line in lines if not is_frame(line)]
 
 
-def _ending(text: str, context: Context, output: bool) -> Evidence | None:
-    """A crash or failed tests at the end. What a read returns is data unless it is a command's output."""
-    if context.effect is Effect.READ and not output and len(text) > SHORT:
-        return None
-    tail = text[-TAIL:].rstrip()
-    lines = tail.split("\n")
-    if len(lines) > 1 and _crashed(tail, lines):
-        return _failure("text.traceback_at_end")
-    shown = output or (context.effect is Effect.UNKNOWN and len(text) <= HEAD)
-    last = "\n".join(lines[-_LAST_LINES if shown else -3 :])
-    for rule in tail_rules():
-        if (shown or rule.id == "text.tests_failed") and rule.matches(last):
-            return _failure(rule.id)
-    return None
-
-
-def _crashed(tail: str, lines: list[str]) -> bool:
-    """Whether a stack trace ends the text, give or take a few lines. A trace followed by more output was survived."""
-    if '", line ' not in tail and "Traceback (" not in tail:
-        return False
-    frames = list(_TRACEBACK.finditer(tail))
-    if not frames:
-        return False
-    after = tail[frames[-1].end() :].split("\n")[1:]
-    for position, line in enumerate(after):
-        if _EXCEPTION_LINE.match(line):
-            rest = [one for one in after[position + 1 :] if one.strip() and not one.strip().startswith("</")]
-            return sum(len(one) for one in rest) < 400 and len(rest) <= _AFTER_CRASH
-    return False
-
-
 def _sentence(text: str, context: Context, output: bool) -> Evidence | None:
     """The rules for texts of known shape."""
     if len(text) <= SHORT:
@@ -210,8 +144,8 @@ def _sentence(text: str, context: Context, output: bool) -> Evidence | None:
     body = _headless(text)
     if line_pattern("report").search(text[:SHORT]):
         paragraph = re.split(r"\n\s*\n|(?<=[.!?]) ", body[:SHORT], maxsplit=1)[0]
-        return _by_rules(paragraph, len(paragraph), 1, context)
-    return _by_rules(body, len(text), text.count("\n", 0, HEAD) + 1, context)
+        return by_rules(paragraph, len(paragraph), 1, context)
+    return by_rules(body, len(text), text.count("\n", 0, HEAD) + 1, context)
 
 
 def _short(text: str, context: Context, output: bool) -> Evidence | None:
@@ -230,51 +164,12 @@ def _short(text: str, context: Context, output: bool) -> Evidence | None:
         return Evidence("result_text", "text.redacted", Outcome.UNKNOWN, Grade.INFERRED)
     if output and len(lines) > _AFTER_CRASH:
         return None
-    if short_of := _shortfall(body, context):
+    if short_of := shortfall(body, context):
         return short_of
-    if not _triggered(body):
+    if not triggered(body):
         return None
-    found = _by_rules(_unquoted(_unlabelled(body)), len(text), len(lines), context, output)
-    return found or _section(text, len(lines), context)
-
-
-def _shortfall(body: str, context: Context) -> Evidence | None:
-    """A write that says it did fewer than it should: sent 3 of 5 messages."""
-    match = _SHORTFALL.search(body) if context.effect is Effect.WRITE else None
-    if match is None or int(match[1]) >= int(match[2]):
-        return None
-    return Evidence("row_count", "text.shortfall", Outcome.FAILURE, Grade.INFERRED, f"{match[1]}/{match[2]}")
-
-
-def _triggered(body: str) -> bool:
-    """Whether any rule for texts can match: a cheap look before the dear ones."""
-    if not body.isascii():
-        return True
-    lowered = body.lower()
-    for piece in triggers():  # noqa: SIM110 - twice as fast as any() here
-        if piece in lowered:
-            return True
-    return False
-
-
-def _section(text: str, lines: int, context: Context) -> Evidence | None:
-    """An error in the place of a section's content; headings are frames, so the whole text is looked at."""
-    rule = next(rule for rule in text_rules() if rule.id == "text.section_error")
-    matched = "#" in text and rule.matches(text, len(text), lines, context.effect)
-    return Evidence("result_text", rule.id, rule.outcome, Grade.INFERRED) if matched else None
-
-
-def _unlabelled(body: str) -> str:
-    """The text without ornament and without a label such as "Result:" before it."""
-    for group in ("ornament", "label"):
-        match = line_pattern(group).match(body)
-        body = body[match.end() :] if match else body
-    return body
-
-
-def _unquoted(body: str) -> str:
-    """The text with what stands in quotes left out, for that is a name or somebody else's words."""
-    return _QUOTED.sub("''", body) if any(mark in body for mark in "'\"`“«「") else body
+    found = by_rules(unlabelled(body), len(text), len(lines), context, output=output)
+    return found or section(text, len(lines), context)
 
 
 def _headless(text: str) -> str:
@@ -286,7 +181,7 @@ def _headless(text: str) -> str:
         if not found or (line.strip() and not is_frame(line.strip())):
             break
         body = rest.lstrip()
-    return _unlabelled(body)
+    return unlabelled(body)
 
 
 def _void_text(context: Context) -> Evidence | None:
@@ -294,21 +189,6 @@ def _void_text(context: Context) -> Evidence | None:
     if context.effect is Effect.WRITE or context.facts.empty_ok:
         return None
     return Evidence("empty_result", "empty.frames_only", Outcome.EMPTY, Grade.INFERRED)
-
-
-def _by_rules(body: str, size: int, lines: int, context: Context, output: bool = False) -> Evidence | None:
-    """The first rule that matches. Several lines with log levels, and what grep printed, is what was asked for."""
-    if line_pattern("listing").match(body):
-        return None
-    only = _DATA_RULES if output and context.effect is Effect.READ else None
-    for rule in text_rules():
-        if (only is None or rule.id in only) and rule.matches(body, size, lines, context.effect):
-            if output and lines > 1 and rule.outcome is Outcome.EMPTY:
-                continue
-            if lines > 1 and rule.outcome is Outcome.FAILURE and len(_LOG_LEVEL.findall(body[:HEAD])) > 1:
-                return None
-            return Evidence("result_text", rule.id, rule.outcome, Grade.INFERRED)
-    return None
 
 
 def _is_error_page(text: str) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect
 from overclaim.outcome.payload import plain
+from overclaim.outcome.result_context import Context
 from overclaim.outcome.result_rules import names, words
-from overclaim.outcome.result_texts import Context
+from overclaim.outcome.result_tools import reporting
 
 _BIG_RECORD = 10
 _MOST_ERRORS = 20
@@ -20,6 +21,18 @@ _SNAKE_ID = re.compile(r"(?:^|[_-])(?:id|uuid|guid|sku|slug)$", re.I)
 _CAMEL_ID = re.compile(r"[a-z0-9](?:I[dD]|U[uU][iI][dD])$")
 _STATUS_TEXT = re.compile(r"\A(?:HTTP/[\d.]+ )?([1-5]\d\d)(?:\s[\w '-]{0,40})?\Z")
 _SEPARATORS = re.compile(r"[\s\-]+")
+
+
+class kept:  # noqa: N801 - used like functools.cached_property, which takes a lock in Python 3.11
+    """A property that is worked out once and then stands in the instance."""
+
+    def __init__(self, work: Callable[[Any], bool]) -> None:
+        self._work, self._name = work, work.__name__
+
+    def __get__(self, view: Any, owner: type) -> bool:
+        found = self._work(view)
+        view.__dict__[self._name] = found
+        return found
 
 
 class View:
@@ -47,25 +60,25 @@ class View:
 
     @property
     def reading(self) -> bool:
-        """Whether the call only read."""
-        return self.context.effect is Effect.READ
+        """Whether the call only read, or reports figures and states."""
+        return self.context.effect is Effect.READ or reporting(self.context)
 
-    @cached_property
+    @kept
     def wrapping(self) -> bool:
         """Whether a framework put it around a tool's answer."""
         return not names("wrapping").isdisjoint(self.fields)
 
-    @cached_property
+    @kept
     def identified(self) -> bool:
         """Whether the dict names a thing by an id, so that it may be a record."""
         return not self.wrapping and any(isinstance(key, str) and is_identity(key) for key in self.value)
 
-    @cached_property
+    @kept
     def answer(self) -> bool:
         """Whether it is an answer about the call: it has no fields but those of answers."""
         return self.wrapping or (self.fields.keys() <= names("envelope") and not self.identified)
 
-    @cached_property
+    @kept
     def rich(self) -> bool:
         """Whether it is a whole record: many fields, or things inside things."""
         if len(self.value) >= _BIG_RECORD:

@@ -6,6 +6,7 @@ data are no failures. A normal return without any sign of failure is a success, 
 
 from __future__ import annotations
 
+import builtins
 import logging
 import re
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 from overclaim.outcome import payload
 from overclaim.outcome.deciding import WRITES, decide
+from overclaim.outcome.expected import declared_evidence, without_reports
 from overclaim.outcome.model import (
     NO_FACTS,
     Effect,
@@ -23,9 +25,11 @@ from overclaim.outcome.model import (
     ToolFacts,
 )
 from overclaim.outcome.payload import parse
+from overclaim.outcome.result_context import Context
 from overclaim.outcome.result_judge import judge_plain, void_evidence
 from overclaim.outcome.result_rules import exceptions
-from overclaim.outcome.result_texts import Context, exit_rule, status_evidence, text_evidence
+from overclaim.outcome.result_status import exit_rule, status_evidence
+from overclaim.outcome.result_texts import text_evidence
 
 __all__ = [
     "decide",
@@ -102,9 +106,9 @@ def http_target(method: str, url: str) -> str:
     return f"{method.upper()} {place}"
 
 
-def exit_evidence(code: int, *, target: str = "", span_id: str = "") -> Evidence:
+def exit_evidence(code: int, *, target: str = "", span_id: str = "", facts: ToolFacts = NO_FACTS) -> Evidence:
     """What the exit code of a process says."""
-    found = exit_rule(code, False, Context())
+    found = exit_rule(code, False, Context(facts=facts))
     return replace(found, target=target[:_MAX_TARGET], span_id=span_id)
 
 
@@ -125,7 +129,7 @@ def exception_evidence(type_name: str, *, span_id: str = "") -> Evidence:
 def _effect(effect: Effect, facts: ToolFacts, extra: Sequence[Evidence]) -> Effect:
     """The effect as declared, as given, or as the requests of child spans show it."""
     if facts.read_only is not None:
-        return Effect.READ if facts.read_only else Effect.WRITE
+        return facts.effect
     if effect is Effect.UNKNOWN and any(one.target.startswith(WRITES) for one in extra):
         return Effect.WRITE
     return effect
@@ -138,7 +142,15 @@ def _gathered(
     found = _result_evidence(result, context) if captured else []
     if is_error is not False and error_text:
         found = [*_error_evidence(error_text, context), *found]
-    return _marked(found, result, error_text, context) if is_error else found
+    found = _marked(found, result, error_text, context) if is_error else found
+    return [*found, *_declared(result, context)] if captured and context.facts.conditional else found
+
+
+def _declared(result: object, context: Context) -> list[Evidence]:
+    """What declared conditions make of the result; an exception is none."""
+    if issubclass(type(result), BaseException):
+        return []
+    return declared_evidence(result, context.facts, context.arguments)
 
 
 def _result_evidence(result: object, context: Context) -> list[Evidence]:
@@ -146,7 +158,8 @@ def _result_evidence(result: object, context: Context) -> list[Evidence]:
     if issubclass(type(result), BaseException):
         return [exception_evidence(type(result).__name__)]
     value = payload.plain(result)
-    return void_evidence(value, context) if payload.is_void(value) else judge_plain(value, context)
+    found = void_evidence(value, context) if payload.is_void(value) else judge_plain(value, context)
+    return without_reports(found) if context.facts.reports_problems else found
 
 
 def _error_evidence(text: str, context: Context) -> list[Evidence]:
@@ -157,8 +170,14 @@ def _error_evidence(text: str, context: Context) -> list[Evidence]:
     if _expects(text, context):
         return [status_evidence(next(iter(_expects(text, context))), context)]
     match = _TYPE_NAME.match(text[:200])
-    name = match[1].rsplit(".", 1)[-1] if match and match[1][:1].isupper() else ""
-    return [Evidence("exception", "exception.text", Outcome.FAILURE, Grade.STRUCTURED, name[:80])]
+    name = match[1].rsplit(".", 1)[-1] if match else ""
+    return [Evidence("exception", "exception.text", Outcome.FAILURE, Grade.STRUCTURED, name if _known(name) else "")]
+
+
+def _known(name: str) -> bool:
+    """Whether it is the name of an exception that everybody has; any other may be a piece of what was said."""
+    kind = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
 
 
 def _marked(found: list[Evidence], result: object, error_text: str | None, context: Context) -> list[Evidence]:

@@ -11,9 +11,11 @@ from overclaim.outcome.model import Outcome
 
 _CUTS = frozenset(";:—–；：")
 _LOOK_BACK = 8
+_NEAR = 5  # words
 _LONGEST_CLAUSE = 120  # words, or signs of a script without spaces; what is longer is no clause
 _LONGEST_CHAIN = 16
 SILENT = ("future", "other", "rule", "state")  # modes of verbs that claim nothing, and of what is joined to them
+CLEAN = "clean"  # mode of what only says that there is no trouble
 WAITS = "waits"  # mode of what only says that something is pending
 MAX_EVENTS = 128  # of one sentence
 
@@ -49,6 +51,9 @@ class Scan:
     hypothesis: bool = False  # opens with an "if"
     modal: int = -1  # index of the last "will", "would", "can", ...
     partial: bool = False
+    spoken: set[int] = field(default_factory=set[int])  # words of phrases that deny only trouble
+    firsts: list[int] = field(default_factory=list[int])  # where a first try is told
+    lasts: list[int] = field(default_factory=list[int])  # where it is told what came of it in the end
     mode: str = ""  # how the last verb was read, for verbs joined to it by "and"
 
     def has(self, part: str, word: str) -> bool:
@@ -59,8 +64,15 @@ class Scan:
         """Whether the word at an index ends a clause."""
         return at < 0 or at >= len(self.words) or self.words[at] in self.lang.stops
 
+    def of_old(self, at: int) -> bool:
+        """Whether a day before this run is named close to the word at an index."""
+        old = self.lang.sets.get("old_days")
+        return old is not None and not old.isdisjoint(self.words[max(0, at - _NEAR) : at + _NEAR])
+
     def add(self, event: Event) -> None:
         """Keep an event; a doubted success is a failure."""
+        if event.outcome is Outcome.FAILURE and event.mode in ("finding", "") and self.of_old(event.at):
+            return
         if len(self.events) == MAX_EVENTS or (self.hedged and event.outcome is not Outcome.FAILURE):
             return
         if self.doubted and event.outcome is Outcome.SUCCESS:
@@ -132,6 +144,12 @@ def clause_start(state: Scan, at: int) -> int:
     return at
 
 
+def clause_end(state: Scan, at: int) -> int:
+    """The index after the last word of the clause that holds an index; a clause has a longest length."""
+    last = at + _LONGEST_CLAUSE
+    return until(state, at, lambda i: i == last or state.stop(i))
+
+
 def hypothetical(state: Scan, chain: Chain) -> bool:
     """Whether the chain speaks of the future or hedges."""
     return any(state.has("future", word) or state.has("maybe", word) for word in chain.words)
@@ -148,9 +166,18 @@ def nobody(state: Scan, chain: Chain) -> str:
         return ""
     start = max(clause_start(state, chain.first), chain.first - _LOOK_BACK)
     subject = state.words[start : chain.first]
+    if "and" in subject:
+        subject = _last_subject(state, subject)
     if not any(state.has("nobody", word) for word in subject):
         return ""
     return "trouble" if any(state.has("trouble", word) for word in subject) else "deed"
+
+
+def _last_subject(state: Scan, words: list[str]) -> list[str]:
+    """As in "nothing was lost and | the export is done": what is joined to a whole clause has its own subject."""
+    joined = len(words) - words[::-1].index("and")
+    told = any(state.has("be", word) or state.has("have", word) for word in words[: joined - 1])
+    return words[joined:] if told and joined < len(words) else words
 
 
 def next_base(state: Scan, at: int) -> Verb | None:

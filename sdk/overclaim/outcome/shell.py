@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
+from functools import lru_cache
 
 from overclaim.outcome.lexicon import actions, table
 from overclaim.outcome.mentions import normal
@@ -11,6 +13,7 @@ from overclaim.outcome.model import Effect
 
 _CHAIN = re.compile(r"&&|\|\||;|\n")
 _REDIRECT = re.compile(r"(?<![0-9&>])>>?\s*(?!&|/dev/null)([^\s;|&<>]+)")
+_QUOTING = re.compile(r"[\"'\\#]")
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)(?:\n\2\b|\Z)", re.S)
 
 
@@ -23,6 +26,13 @@ def command_action(command: str) -> tuple[str, Effect, str, tuple[str, ...]]:
     if written and best[1] is not Effect.WRITE:
         return "create", Effect.WRITE, best[2], tuple(normal(name) for name in written[:4])
     return best
+
+
+def command_words(command: str) -> tuple[str, ...]:
+    """The programs of a command and what each is told first: ("git", "commit", "push")."""
+    text = _HERE_DOCUMENT.sub("", command[:4000])
+    found = (word for step in _CHAIN.split(text)[:16] for word in _words(step.split("|", 1)[0])[:3])
+    return tuple(dict.fromkeys(word.lower() for word in found if re.fullmatch(r"[A-Za-z][\w-]{1,20}", word)))[:12]
 
 
 def _weight(step: tuple[str, Effect, str, tuple[str, ...]]) -> int:
@@ -43,14 +53,17 @@ def _step(step: str) -> tuple[str, Effect, str, tuple[str, ...]]:
     return action, effect, program, targets
 
 
-def _words(step: str) -> list[str]:
+@lru_cache(maxsize=256)
+def _words(step: str) -> tuple[str, ...]:
+    if _QUOTING.search(step) is None:  # nothing to unquote, and shlex is slow
+        return tuple(step.split())
     try:
-        return shlex.split(step, comments=True)
+        return tuple(shlex.split(step, comments=True))
     except ValueError:  # an unbalanced quote, as in a here-document
-        return step.split()
+        return tuple(step.split())
 
 
-def _action(program: str, rest: list[str]) -> str:
+def _action(program: str, rest: Sequence[str]) -> str:
     programs = table("programs")
     for length in (2, 1, 0):
         words = [word for word in rest if not word.startswith("-") or length == 2]

@@ -11,7 +11,8 @@ of result ("now", "successfully") makes a deed of all but a rule; with a verb of
 from __future__ import annotations
 
 from overclaim.outcome.clauses import is_name
-from overclaim.outcome.scan import Chain, Scan, clause_start
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.scan import Chain, Event, Scan, ahead, clause_start
 
 
 def stands(state: Scan, at: int, chain: Chain) -> str:
@@ -24,6 +25,27 @@ def stands(state: Scan, at: int, chain: Chain) -> str:
     if _result(state, chain):
         return "result" if told else ""
     return "state" if told or habit(state, at, chain) or _listed(state, chain) else ""
+
+
+def now_does(state: Scan, at: int) -> int:
+    """As in "issue 4410 now carries the label": a certain thing does so from now on; the index to go on from, 0 else."""
+    does, before = (*state.words[at + 1 :], "")[0], state.words[at - 1] if at else ","
+    if len(does) <= _SHORT or does[-1] != "s" or does[-2] in "su" or does in state.lang.nouns:
+        return 0
+    if state.stop(at - 1) or state.stop(at + 2) or ahead(state, at):
+        return 0
+    if any(state.has(part, does) for part in _NO_DEEDS) or any(state.has(part, before) for part in _NO_THINGS):
+        return 0
+    subject = state.words[clause_start(state, at) : at]
+    if before in state.lang.chain or any(state.has("nobody", word) for word in subject):
+        return 0
+    state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state", end=at + 2))
+    return at + 2
+
+
+_SHORT = 3  # letters of "has", "was"
+_NO_DEEDS = ("fail_verbs", "bad_states", "trouble_nouns", "rejecting", "lacks", "dates", "prepositions", "units")
+_NO_THINGS = ("self", "you", "prepositions", "join", "articles", "relative", "describing")
 
 
 def simple_present(state: Scan, chain: Chain) -> bool:

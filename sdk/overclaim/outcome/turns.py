@@ -30,7 +30,7 @@ class Turn:
 
     answer: a value given as such. statement: a sentence that states a value, for texts that claim nothing else.
     step: the text carries a call or says what comes next. final: it is marked as the final answer. asks: it asks
-    the user how to go on.
+    the user how to go on. goes_on: it ends with what comes next. retries: with the next try.
     """
 
     said: list[Said] = field(default_factory=list[Said])
@@ -40,6 +40,8 @@ class Turn:
     step: bool = False
     final: bool = False
     asks: bool = False
+    goes_on: bool = False
+    retries: bool = False
 
 
 @dataclass(slots=True)
@@ -61,9 +63,12 @@ def turn_of(said: Speech, number: int) -> Turn:
         return _unread(said, number)
     lang = language(code or "en")
     lines = [_Line(one, *lang.tokens(one.masked)) for one in sentences(text, masked, lang.sets["abbreviations"])]
-    if said.step and _announces(lines, lang):
+    goes_on = _announces(lines, lang)
+    if said.step and goes_on:
         return Turn(language=code, step=True)
-    turn = Turn(language=code, final=bool(said.answer), asks=any(_has(line.words, lang, "confirm") for line in lines))
+    asks = any(_has(line.words, lang, "confirm") for line in lines)
+    retries = any(_has(line.words, lang, "retry") for line in lines[-1:])
+    turn = Turn(language=code, final=bool(said.answer), asks=asks, goes_on=goes_on, retries=retries)
     _read_lines(turn, lines, lang, number)
     if not turn.said and (said.answer or (not turn.asks and _is_value(lines, lang))):
         turn.answer = plain_answer(said.answer or said.prose, number, artifact=said.artifact)
@@ -157,6 +162,8 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
         found = [one for one in found if not one.waits]
         if line.sentence.mark:
             found = ticked(found, state, number, proposal=turn.asks)
+        if turn.asks:
+            found = [one for one in found if not _not_begun(one, line.words, lang)]
         for one in found:
             one.asked = turn.asks
         if found or not line.sentence.bullet:
@@ -174,22 +181,44 @@ def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> 
         turn.statement = next(stated, "")
 
 
+def _not_begun(one: Said, words: list[str], lang: Language) -> bool:
+    """As in "Nothing has been changed yet. Shall I begin?": a plan that waits for an answer."""
+    none = one.claim.outcome is Outcome.FAILURE and words[0] in lang.sets.get("nobody", ())
+    return none and not lang.sets.get("not_yet", frozenset[str]()).isdisjoint(words)
+
+
 def settled(said: list[Said]) -> list[Said]:
     """The claims of one text without the looks that found something bad, and without what was set right after."""
     if all(one.claim.outcome is not Outcome.FAILURE for one in said):
         return said
-    kept = [
-        one
-        for at, one in enumerate(said)
-        if not (one.look and any(later.claim.outcome is Outcome.FAILURE for later in said[at + 1 :]))
-    ]
-    return [one for at, one in enumerate(kept) if not (one.finding and any(later.mends for later in kept[at + 1 :]))]
+    kept = [one for at, one in enumerate(said) if not _came_to_nothing(one, said[:at], said[at + 1 :])]
+    return [one for at, one in enumerate(kept) if not (one.finding and _resolved(one, kept[at + 1 :]))]
+
+
+def _resolved(one: Said, later: list[Said]) -> bool:
+    """Whether what was found is set right later: mended, or taken up by a deed after which all is well."""
+    if any(other.mends for other in later):
+        return True
+    taken, plain = False, one.claim.text.lower().startswith("it ")
+    for other in later:
+        if other.claim.outcome is not Outcome.SUCCESS:
+            return False
+        if other.well and (taken or other.links or plain or not one.claim.objects):
+            return True
+        taken = taken or other.links
+    return False
+
+
+def _came_to_nothing(one: Said, earlier: list[Said], later: list[Said]) -> bool:
+    """A look that found something bad, and an undoing of what had failed."""
+    told = later if one.look else earlier if one.undoes else []
+    return any(other.claim.outcome is Outcome.FAILURE for other in told)
 
 
 def _states(state: Scan, starts: list[int]) -> bool:
     """Whether a sentence without events states how something is: an answer, if the text says nothing else."""
     words, lang = state.words, state.lang
-    if state.sentence.question or falls_short(words, lang) or state.describes or state.hedged or _imperative(state):
+    if state.sentence.question or (falls_short(words, lang) and not _tells_rest(state)) or state.describes or state.hedged or _imperative(state):
         return False
     if not state.stated and (state.sentence.opens_list or not _gives_value(state, starts)):
         return False
@@ -198,6 +227,11 @@ def _states(state: Scan, starts: list[int]) -> bool:
     if any(word in lang.chain and _looks_ahead(state, at) for at, word in enumerate(words)):
         return False
     return not _has(words, lang, *_TALK) and not _waits(words, lang)
+
+
+def _tells_rest(state: Scan) -> bool:
+    """As in "There are 3 seats left (9 of 12 taken)"."""
+    return state.has("there", state.words[0]) and any(state.has("wanting", word) for word in state.words[1:])
 
 
 def _reports_badly(words: list[str], lang: Language, parts: tuple[str, ...]) -> bool:
@@ -213,15 +247,28 @@ def _looks_ahead(state: Scan, at: int) -> bool:
 def _gives_value(state: Scan, starts: list[int]) -> bool:
     """A number, a quotation or an identifier; or a proper name, as in "The capital is Paris"."""
     words = state.words
-    be = next((at for at, word in enumerate(words) if state.has("be", word)), -1)
+    be = next((at for at, word in enumerate(words) if state.has("be", word) or state.has("sums", word)), -1)
     if any(word[0].isdigit() or is_name(word) for word in words):
-        return be >= 0 or any(word in PUNCTUATION for word in words)
+        return be >= 0 or state.lang.clause_reach or any(word in PUNCTUATION for word in words)
     named = (state.sentence.text[start : start + 1].isupper() for start in starts[be + 1 :])
+    if state.lang.clause_reach:
+        return _says_what_is(state)
     if words[:2] == ["you", "have"]:
         return any(state.sentence.text[start : start + 1].isupper() for start in starts[2:])
     return be > 1 and state.has("told_of", words[0]) and any(named)
 
 
+def _says_what_is(state: Scan) -> bool:
+    """As in "La capital es Canberra", "首都はキャンベラです": something certain is something; "das ist gut" points."""
+    words = state.words
+    if state.lang.unspaced and "".join(words[-2:]) == "です":
+        return not state.has("pointing", words[0])
+    copula = next((at for at, word in enumerate(words) if state.has("copula", word)), 0)
+    if "articles" in state.lang.sets:
+        return copula > 1 and state.has("articles", words[0])
+    return copula > 1 and not state.has("pointing", words[0])
+
+
 def _imperative(state: Scan) -> bool:
-    verb = state.lang.verbs.get(state.words[0])
+    verb = state.lang.verbs.get(state.words[1] if state.words[0] == "to" and len(state.words) > 1 else state.words[0])
     return verb is not None and verb.bare

@@ -6,8 +6,9 @@ from collections.abc import Collection
 
 from overclaim.outcome.language import Language
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Event, Scan
+from overclaim.outcome.scan import CLEAN, Event, Scan
 
+_NONE = frozenset[str]()
 _LOOKS = frozenset({"read", "search", "compute", "verify", "test"})
 _NO_WAY_ROUND = frozenset({"", "send", "delegate", "cancel", "disable", "delete", *_LOOKS})
 
@@ -17,7 +18,7 @@ def weighed(state: Scan, events: list[Event]) -> list[Event]:
     if not any(is_look(state, event) for event in events):
         events = [event for event in events if event.mode != "habit"]
     kept = [event for at, event in enumerate(events) if not _came_to_nothing(state, event, events[at + 1 :])]
-    kept = [event for at, event in enumerate(kept) if not _got_round(state, event, kept[at + 1 :])]
+    kept = [event for at, event in enumerate(kept) if not _got_round(state, event, kept[at + 1 :], kept[:at])]
     kept = [event for at, event in enumerate(kept) if not (at and _passed_on(state, event, kept[at - 1]))]
     if all(event.soft for event in kept):
         return kept
@@ -49,11 +50,19 @@ def is_look(state: Scan, event: Event) -> bool:
     """Whether a success only says that something was looked at or run ("I ran the tests", "I sent the request")."""
     if event.outcome is not Outcome.SUCCESS or event.mode in ("state", "able"):
         return False
+    if event.mode == CLEAN:
+        return True
+    if event.verb == "run" and event.mode != "self" and not _of_tests(state, event):
+        return False
     if event.action in _LOOKS or event.verb in state.lang.sets["looking"]:
         return True
-    if state.lang.clause_reach and event.action == "run":
-        return True
     return event.action in ("send", "order") and _asks(state, event)
+
+
+def _of_tests(state: Scan, event: Event) -> bool:
+    """As in "the tests ran", which is only a look; "the backup ran" is a deed."""
+    before = state.words[event.start : event.at]
+    return any(state.has("tests", word) for word in before) or any(state.has("join", word) for word in before)
 
 
 def _asks(state: Scan, event: Event) -> bool:
@@ -77,11 +86,12 @@ def mends(state: Scan, event: Event, words: Collection[str]) -> bool:
     """Whether a deed sets right what was found: "and fixed them", "the error has been corrected"."""
     if event.outcome is not Outcome.SUCCESS:
         return False
-    if event.action and any(state.has("instead", word) for word in words):
+    if event.action and not state.lang.sets.get("instead", _NONE).isdisjoint(words):
         return True
     if event.verb not in state.lang.sets["mending"]:
         return False
-    return any(state.has("taken_up", word) or state.has("trouble_nouns", word) for word in words)
+    sets = state.lang.sets
+    return not (sets.get("taken_up", _NONE).isdisjoint(words) and sets.get("trouble_nouns", _NONE).isdisjoint(words))
 
 
 def _passed_on(state: Scan, event: Event, before: Event) -> bool:
@@ -92,10 +102,26 @@ def _passed_on(state: Scan, event: Event, before: Event) -> bool:
     return before.start == event.start and any(state.has("relative", word) for word in between)
 
 
-def _got_round(state: Scan, event: Event, later: list[Event]) -> bool:
+def _describes_object(state: Scan, event: Event, deed: Event) -> bool:
+    """As in "I turned off the alarm, which kept failing"."""
+    taken = deed.outcome is Outcome.SUCCESS and deed.action in _SHUTTING
+    return taken and any(state.has("describing", word) for word in state.words[deed.at : event.at])
+
+
+_MEANS = ("use", "reach", "access", "open")  # "I couldn't use the API, so I uploaded it by hand"
+_SHUTTING = ("disable", "delete", "cancel", "update")
+
+
+def _got_round(state: Scan, event: Event, later: list[Event], earlier: list[Event]) -> bool:
     """As in "the name was taken, so I created bo2" and "found two errors and fixed them"."""
-    if event.mode != "finding":
+    if earlier and event.outcome is Outcome.FAILURE and _describes_object(state, event, earlier[-1]):
+        return True
+    if event.outcome is Outcome.FAILURE and (_in_the_end(state, event, later) or _explains(state, event, earlier)):
+        return True
+    if event.mode != "finding" and event.verb not in _MEANS:
         return False
+    if _of_before(state, event) and any(one.outcome is Outcome.SUCCESS for one in later):
+        return True
     for one in later:
         if one.outcome is not Outcome.SUCCESS:
             continue
@@ -106,9 +132,46 @@ def _got_round(state: Scan, event: Event, later: list[Event]) -> bool:
             state.has("therefore", word) for word in state.words[event.at + 1 : one.at]
         )
         instead = any(state.has("instead", word) for word in between)
-        if one.mode != "state" and one.action and (instead or (so and one.action not in _NO_WAY_ROUND)):
+        if one.mode != "state" and (instead or (so and one.action and one.action not in _NO_WAY_ROUND)):
             return True
     return False
+
+
+def _in_the_end(state: Scan, event: Event, later: list[Event]) -> bool:
+    """As in "a reset at the start, after which all were delivered": what came of the same thing in the end."""
+    for one in later:
+        if one.outcome is Outcome.SUCCESS and (not (event.action and one.action) or event.action == one.action):
+            return any(event.at < at <= one.at + _NEAR for at in state.lasts)
+    return False
+
+
+_NEAR = 8  # words after a deed
+
+
+def _explains(state: Scan, event: Event, earlier: list[Event]) -> bool:
+    """As in "the bug is fixed: the check was missing a rule": why it had to be mended."""
+    before = earlier[-1] if earlier else None
+    if before is None or event.action or state.lang.clause_reach or before.outcome is not Outcome.SUCCESS:
+        return False
+    between = state.words[before.at + 1 : event.at]
+    own = state.words[before.start : event.start]
+    if ":" in between[-_NEAR:] and before.action in ("create", "send") and state.has("troubles_told", own[-1] if own else ""):
+        return True
+    well = "again" in own or (mends(state, before, own) and not {":", "("}.isdisjoint(between))
+    past = not state.lang.sets["past_be"].isdisjoint(state.words[event.start : event.at + 1])
+    return well and past and not _STOPS.isdisjoint(between)
+
+
+_STOPS = frozenset(":;(—–")
+
+
+def _of_before(state: Scan, event: Event) -> bool:
+    """As in "the job that failed yesterday", "昨天失败的任务": it only tells which one is meant."""
+    words = state.words
+    if state.lang.unspaced:
+        return state.has("linking", words[event.end]) if event.end < len(words) else False
+    lead = words[max(0, event.start - 1) : event.at]
+    return any(state.has(part, word) for part in ("relative", "describing") for word in lead)
 
 
 def _is_reason(state: Scan, event: Event) -> bool:

@@ -40,8 +40,13 @@ class _Clause:
         return self.state.sentence.text[self.starts[at] :] if at < len(self.starts) else ""
 
 
+_VERBS = ("composing", "rewording", "writing", "proofing", "enumerating")
+
+
 def worded(state: Scan, event: Event, end: int, starts: list[int]) -> bool:
     """As in "I translated the text", "I wrote a poem", "I fixed the function below"."""
+    if not any(state.has(part, event.verb) for part in _VERBS):
+        return False
     stop = next((i for i in range(event.at + 1, end) if state.words[i] in PUNCTUATION - {","}), end)
     content = state.sentence.text[starts[stop] + 1 :] if stop < end and state.words[stop] == ":" else ""
     clause = _Clause(state, event.at, state.words[event.at + 1 : stop], event.at + 1, starts, content.strip())

@@ -10,11 +10,13 @@ from itertools import takewhile
 from overclaim import _attributes as names
 from overclaim._hashing import labelled_action
 from overclaim._json import strings, text, whole
-from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, Operation, Outcome
+from overclaim.outcome.expected import said
+from overclaim.outcome.model import NO_FACTS, Call, Effect, Evidence, Grade, Observation, Operation, Outcome, ToolFacts
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
 from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
+from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.chat_messages import is_withheld
 from overclaim.reading.dialects import (
     CALL_ID,
@@ -44,9 +46,9 @@ class TraceCall:
     span_ids: frozenset[str] = frozenset()
 
 
-def calls_of(tree: Tree, group: Group) -> list[TraceCall]:
+def calls_of(tree: Tree, group: Group, rules: ToolRules = NO_RULES) -> list[TraceCall]:
     """Return the calls of a run, numbered in the order in which they ended."""
-    made = [_call(tree, index, members) for index, members in enumerate(_one_per_call(tree, group))]
+    made = [_call(tree, index, members, rules) for index, members in enumerate(_one_per_call(tree, group))]
     calls = settled(one.call for one in made)
     return [replace(one, call=call) for one, call in zip(made, calls, strict=True)]
 
@@ -93,19 +95,22 @@ def _twin(span: Span, by_id: Mapping[str, deque[Span]]) -> Span | None:
     return next((head for head in known if _same(head, span) and head.end_ns > span.start_ns), None)
 
 
-def _call(tree: Tree, index: int, members: list[Span]) -> TraceCall:
+def _call(tree: Tree, index: int, members: list[Span], rules: ToolRules) -> TraceCall:
     head = members[0]
+    facts = rules.facts(tool_name(head)) if rules else NO_FACTS
     arguments = next((found for span in members if (found := arguments_of(span.attributes)) is not None), None)
     result, dumped_error = _result(members)
     description = text(first(head.attributes, TOOL_DESCRIPTION))
-    readable = operation(tool_name(head), arguments, description=description)
+    readable = operation(tool_name(head), arguments, facts=facts, description=description)
     labelled = names.OBSERVED_OUTCOME in head.attributes
     inside = below(tree, members)
     if labelled:
         observed = _labelled(head, _remote(tree, head, inside))
         told = _outcome(head, names.CLAIMED_OUTCOME)
     else:
-        observed = _observe(members, result, dumped_error, readable, evidence_below(tree, inside), arguments)
+        observed = _observe(
+            members, result, dumped_error, readable, evidence_below(tree, inside, facts), arguments, facts
+        )  # fmt: skip
         told = _told(observed, head)
     call = Call(
         index=index,
@@ -132,15 +137,17 @@ def _observe(
     what: Operation,
     children: list[Evidence],
     arguments: object,
+    facts: ToolFacts,
 ) -> Observation:
     head, *inner = members
     failed = _failed(head)
     observed = observe(
         result,
         is_error=True if failed or dumped_error else None,
+        facts=facts,
         error_text=_error_text(head) if failed else None,
         effect=what.effect,
-        extra=[*children, *_own_evidence(head, failed), *_inner_failures(inner)],
+        extra=[*children, *_own_evidence(head, failed, facts), *_inner_failures(inner)],
         captured=any(has(span.attributes, RESULT) for span in members) and not is_withheld(result),
         tool=tool_name(head),
         arguments=arguments,
@@ -160,9 +167,9 @@ def _error_text(span: Span) -> str | None:
     return (span.exception[1] if span.exception else "") or span.status_message or None
 
 
-def _own_evidence(head: Span, failed: bool) -> list[Evidence]:
+def _own_evidence(head: Span, failed: bool, facts: ToolFacts) -> list[Evidence]:
     code = whole(head.attributes.get("process.exit.code"))
-    found = [] if code is None else [exit_evidence(code, span_id=head.span_id)]
+    found = [] if code is None else [exit_evidence(code, span_id=head.span_id, facts=facts)]
     if failed and error_type(head):
         found.append(exception_evidence(error_type(head), span_id=head.span_id))
     return found
@@ -182,7 +189,9 @@ def _inner_failures(inner: Sequence[Span]) -> list[Evidence]:
 
 
 def _told(observed: Observation, head: Span) -> Outcome:
-    own = [one.outcome for one in observed.evidence if one.span_id == head.span_id]
+    if (read := said(observed)) is not None:
+        return read
+    own = [one.outcome for one in observed.evidence if one.span_id == head.span_id and one.kind != "declared"]
     return next((told for told in (Outcome.FAILURE, Outcome.PENDING) if told in own), Outcome.SUCCESS)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.evidence.http import bare_url
-from overclaim.outcome.model import Evidence, Grade, Outcome
+from overclaim.outcome.model import NO_FACTS, Evidence, Grade, Outcome, ToolFacts
 from overclaim.outcome.results import exit_evidence, http_evidence, http_target, no_answer_evidence
 from overclaim.reading.dialects import Role, first
 from overclaim.reading.span_tree import Tree
@@ -40,13 +40,16 @@ def below(tree: Tree, members: Iterable[Span]) -> list[Span]:
     return sorted(found.values(), key=lambda span: (span.end_ns, span.start_ns, span.span_id))
 
 
-def evidence_below(tree: Tree, spans: Iterable[Span]) -> list[Evidence]:
-    """Return the last word per target of the spans under a call, which come by end time."""
+def evidence_below(tree: Tree, spans: Iterable[Span], facts: ToolFacts = NO_FACTS) -> list[Evidence]:
+    """Return the last word per target of the spans under a call, which come by end time.
+
+    facts: what is declared about the tool.
+    """
     last: dict[tuple[str, bool], Evidence | None] = {}
     for span in spans:
         if tree.role(span) in (Role.AGENT, Role.MODEL, Role.CLAIM):
             continue
-        target, found = _read(span)
+        target, found = _read(span, facts)
         if found is not None and found.outcome is not Outcome.SUCCESS and _handled(tree, span):
             found = replace(found, grade=Grade.SUSPECT)
         last.pop((target, span.serves), None)  # so that it moves to its place in time
@@ -60,17 +63,17 @@ def error_type(span: Span) -> str:
     return named or (span.exception[0] if span.exception else "")
 
 
-def _read(span: Span) -> tuple[str, Evidence | None]:
+def _read(span: Span, facts: ToolFacts = NO_FACTS) -> tuple[str, Evidence | None]:
     """Return what a span acted on, and what it says about the outcome; None: nothing, or that all went well."""
     attributes = span.attributes
     code = whole(attributes.get("process.exit.code"))
     if code is not None:
         target = text(first(attributes, _PROCESS)) or span.name
-        return target, exit_evidence(code, target=target, span_id=span.span_id)
+        return target, exit_evidence(code, target=target, span_id=span.span_id, facts=facts)
     method, url = text(first(attributes, _METHOD)), text(first(attributes, _URL))
     status = whole(first(attributes, _STATUS))
     if method and status and not (span.failed and status < _REFUSED):
-        found = http_evidence(method, bare_url(url), status, span_id=span.span_id)
+        found = http_evidence(method, bare_url(url), status, facts=facts, span_id=span.span_id)
         return found.target, found
     if method and span.failed and kind_name(span.kind) == "Client":
         found = no_answer_evidence(method, bare_url(url), error_type(span), span_id=span.span_id)

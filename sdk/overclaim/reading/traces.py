@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.outcome.model import Run
+from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.dialects import AGENT_NAME, WATCHING_SCOPES, Role, first
 from overclaim.reading.span_calls import calls_of
 from overclaim.reading.span_claims import Claimed, claims_of
@@ -19,14 +20,18 @@ from overclaim.reading.spans import Event, Link, Span
 __all__ = ["Event", "Link", "Span", "runs"]
 
 
-def runs(spans: Iterable[Span]) -> list[Run]:
-    """Build the runs that the spans of any number of traces hold, by trace and then by start."""
+def runs(spans: Iterable[Span], rules: ToolRules = NO_RULES) -> list[Run]:
+    """Build the runs that the spans of any number of traces hold, by trace and then by start.
+
+    rules: what is expected of tools. It holds for the spans of other instrumentors; ours were labelled where they
+    were made, with the expectations that were in force there.
+    """
     traces: dict[str, dict[str, Span]] = {}
     for span in spans:
         seen = traces.setdefault(span.trace_id, {})
         known = seen.get(span.span_id)
         seen[span.span_id] = span if known is None else max(known, span, key=_fullness)
-    return [run for _, found in sorted(traces.items()) for run in _trace(Tree(found.values()))]
+    return [run for _, found in sorted(traces.items()) for run in _trace(Tree(found.values()), rules)]
 
 
 def _fullness(span: Span) -> tuple[int, int, str]:
@@ -34,12 +39,12 @@ def _fullness(span: Span) -> tuple[int, int, str]:
     return span.end_ns, len(span.attributes) + len(span.events), repr(span)
 
 
-def _trace(tree: Tree) -> list[Run]:
-    return [_run(tree, group) for group in tree.groups()]
+def _trace(tree: Tree, rules: ToolRules) -> list[Run]:
+    return [_run(tree, group, rules) for group in tree.groups()]
 
 
-def _run(tree: Tree, group: Group) -> Run:
-    calls = calls_of(tree, group)
+def _run(tree: Tree, group: Group, rules: ToolRules) -> Run:
+    calls = calls_of(tree, group, rules)
     claimed = claims_of(tree, group, calls)
     gaps = [*_lost(tree, group), *_unsaid(claimed)]
     trace_id = group.spans[0].trace_id
@@ -54,6 +59,7 @@ def _run(tree: Tree, group: Group) -> Run:
         trace_id=trace_id,
         span_id=group.id,
         gaps=tuple(gaps),
+        service=(group.root or group.spans[0]).service,
     )
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from overclaim._json import items, mapping, text
 from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read as read_claims
+from overclaim.outcome.expected import said
 from overclaim.outcome.model import (
     NO_FACTS,
     Call,
@@ -30,6 +31,7 @@ from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.result_texts import Context
 from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
+from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.chat_messages import Conversation, Result, ToolCall, read_messages
 from overclaim.reading.input_files import Document, Problem
 
@@ -41,7 +43,7 @@ class ToolEntry(BaseModel):
 
     read_only: bool | None = None
     expected_status: list[int] = []
-    empty_ok: bool = False
+    empty_ok: bool | None = None
 
 
 class ChildSpan(BaseModel):
@@ -67,6 +69,10 @@ def _object_or_none(value: object) -> object:
     return mapping(value) or None  # other formats keep an id under this name
 
 
+def _text_or_none(value: object) -> object:
+    return value if isinstance(value, str) else None  # other formats describe the whole agent under this name
+
+
 class ChatRun(BaseModel):
     """One run of a transcript file. Unknown fields are ignored."""
 
@@ -75,6 +81,7 @@ class ChatRun(BaseModel):
     tools: dict[str, object] | list[object] | None = None
     child_spans: list[ChildSpan] = []
     trace: Annotated[SpanCounts | None, BeforeValidator(_object_or_none)] = None
+    agent: Annotated[str | None, BeforeValidator(_text_or_none)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +100,16 @@ class _Tool:
     description: str = ""
 
 
-def read_document(document: Document) -> Iterator[Transcript | Problem]:
-    """Yield the runs of a document that is no OTLP export, each with a problem where it cannot be used."""
+_NO_TOOL = _Tool()
+
+
+def read_document(document: Document, rules: ToolRules = NO_RULES) -> Iterator[Transcript | Problem]:
+    """Yield the runs of a document that is no OTLP export, each with a problem where it cannot be used.
+
+    rules: what is expected of tools, where the run itself declares nothing better.
+    """
     for place, value in _runs_in(document):
-        yield from _read_run(document.file, place, value)
+        yield from _read_run(document.file, place, value, rules)
 
 
 def _runs_in(document: Document) -> Iterator[tuple[str, object]]:
@@ -110,7 +123,7 @@ def _runs_in(document: Document) -> Iterator[tuple[str, object]]:
         yield from ((f"{document.place} run {n}".strip(), value) for n, value in enumerate(listed, 1))
 
 
-def _read_run(file: str, place: str, value: object) -> Iterator[Transcript | Problem]:
+def _read_run(file: str, place: str, value: object, rules: ToolRules) -> Iterator[Transcript | Problem]:
     raw = mapping(value)
     if raw.get("messages") is None:
         yield Problem(file, place, _why_no_run(value), _HELP)
@@ -118,7 +131,7 @@ def _read_run(file: str, place: str, value: object) -> Iterator[Transcript | Pro
     try:
         chat = ChatRun.model_validate(raw)
         conversation = read_messages(chat.messages)
-        run = _run(chat, conversation, f"{file}: {place}")
+        run = _run(chat, conversation, f"{file}: {place}", rules)
     except ValidationError as error:
         yield _invalid(file, place, error)
         return
@@ -155,11 +168,11 @@ def _notes(file: str, place: str, chat: ChatRun, conversation: Conversation) -> 
         yield Problem(file, place, cause, "give the id of a call; the span was left out", fatal=False)
 
 
-def _run(chat: ChatRun, conversation: Conversation, default_id: str) -> Run:
+def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: ToolRules) -> Run:
     tools = _tools(chat.tools)
     spans = _spans_by_call(chat.child_spans, conversation.calls)
     calls = settled(
-        _call(index, call, tools.get(call.tool, _Tool()), spans.get(id(call), ()))
+        _call(index, call, _expected(call.tool, tools, rules), spans.get(id(call), ()))
         for index, call in enumerate(conversation.calls)
     )
     reading = read_claims(conversation.texts)
@@ -177,8 +190,15 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str) -> Run:
         # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
         captured=bool(calls or tools),
         complete=not gaps,
+        agent=chat.agent or "",
         gaps=(*gaps, *unanswered),
     )
+
+
+def _expected(name: str, tools: Mapping[str, _Tool], rules: ToolRules) -> _Tool:
+    """What the run declares of a tool, filled up from what is expected of it."""
+    declared = tools.get(name, _NO_TOOL)
+    return replace(declared, facts=rules.facts(name, declared.facts)) if rules else declared
 
 
 def _lost_spans(counts: SpanCounts | None) -> bool:
@@ -194,16 +214,25 @@ def _call(index: int, call: ToolCall, tool: _Tool, spans: Sequence[ChildSpan]) -
     result = call.result
     context = Context(what.effect, tool.facts, call.tool, arguments)
     seen = _observe(result or Result(captured=False), context, children)
-    told = _observe(result, context, []) if result and children else seen
     return Call(
         index=index,
         tool=call.tool,
         operation=what,
         observed=seen,
-        claimed=_claimed(told.outcome) if result else Outcome.UNKNOWN,
+        claimed=_claimed(_told(result, context, seen, children)) if result else Outcome.UNKNOWN,
         id=call.id or None,
         mentions=mentions(arguments, result.content if result else None),
     )
+
+
+def _told(result: Result, context: Context, seen: Observation, children: Sequence[Evidence]) -> Outcome:
+    """What the result alone told the agent."""
+    if (read := said(seen)) is not None:
+        return read
+    if not children and not context.facts.conditional:
+        return seen.outcome
+    unconditional = replace(context.facts, success_when=None, failure_when=None, pending_when=None)
+    return _observe(result, replace(context, facts=unconditional), []).outcome
 
 
 def _claimed(told: Outcome) -> Outcome:
@@ -211,7 +240,7 @@ def _claimed(told: Outcome) -> Outcome:
 
 
 def _observe(result: Result, context: Context, extra: Sequence[Evidence]) -> Observation:
-    code = [exit_evidence(result.exit_code)] if result.exit_code is not None else []
+    code = [exit_evidence(result.exit_code, facts=context.facts)] if result.exit_code is not None else []
     return observe(
         result.content,
         is_error=result.is_error,
@@ -260,7 +289,7 @@ def _spans_by_call(spans: Sequence[ChildSpan], calls: Sequence[ToolCall]) -> dic
 def _child_evidence(span: ChildSpan, facts: ToolFacts) -> list[Evidence]:
     target = f"{span.method} {span.url}".strip()
     if span.exit_code is not None:
-        return [exit_evidence(span.exit_code, target=target)]
+        return [exit_evidence(span.exit_code, target=target, facts=facts)]
     if span.kind == "http" and span.status is not None:
         return [http_evidence(span.method, span.url, span.status, facts=facts)]
     if span.kind == "http" and span.error_type and span.method:

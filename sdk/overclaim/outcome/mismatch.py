@@ -1,0 +1,43 @@
+"""What a claim says against what the calls it is about were given and answered: values, targets, counts, dates.
+
+Each rule speaks only where the claim and the act name something of the same kind, and nothing that any change of the
+run mentions agrees with the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from overclaim.outcome.counted import counted_short
+from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Outcome
+from overclaim.outcome.seen import Seen
+from overclaim.outcome.stated import other_amount, other_answer, other_date, other_number, other_time, repeats_request
+from overclaim.outcome.targets import from_nowhere, not_asked, not_reached, other_target
+
+_RULES: Final[tuple[tuple[str, Callable[[Seen], bool]], ...]] = (
+    ("claim.value_mismatch", repeats_request),
+    ("claim.value_mismatch", other_number),
+    ("claim.value_mismatch", other_answer),
+    ("target.other", other_target),
+    ("target.not_reached", not_reached),
+    ("target.not_asked", not_asked),
+    ("target.from_nowhere", from_nowhere),
+    ("target.other_date", other_date),
+    ("target.other_time", other_time),
+    ("quantity.other_amount", other_amount),
+)
+
+
+def mismatch(claim: Claim, chosen: Iterable[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:
+    """What in a claim of success disagrees with the changes it is about, if anything. asked: see `binding.bind`."""
+    acts = tuple(call for call in chosen if call.operation.effect is Effect.WRITE)
+    if not acts or claim.in_words:
+        return None
+    seen = Seen(claim, acts, calls, asked)
+    rule, value = next((name for name, holds in _RULES if holds(seen)), ""), ""
+    if not rule and (value := counted_short(seen)):
+        rule = "quantity.fewer_done"
+    if not rule:
+        return None
+    return Evidence("mismatch", rule, Outcome.FAILURE, Grade.INFERRED, value, span_id=acts[-1].span_id)
