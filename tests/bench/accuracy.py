@@ -7,8 +7,8 @@ what `overclaim check --format jsonl` prints. DIR holds hard cases (*.yaml) with
 folder `cases` beside CORPUS. Nothing is learned from either: this only measures.
 
 Beside us stand in every table the two constant answers and naive rules: on the corpus those of its score.py, on the
-cases two that are given the true outcomes. --table prints one short table of the measures that matter most. --sql lets the
-SQL judge look at every run and case, too, and prints on how many it agrees with the Python judge.
+cases two that are given the true outcomes. --table prints one short table of the measures that matter most. --sql
+lets the SQL judge look at every run and case, too, and prints on how many it agrees with the Python judge.
 """
 
 from __future__ import annotations

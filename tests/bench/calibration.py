@@ -21,15 +21,17 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.bench import cases
+from tests.bench.judging import ACCUSING
+from tests.bench.tables import markdown
 
 from overclaim.checking import Checked, check_files
 from overclaim.outcome.confidence import UNMEASURED, kind
 from overclaim.outcome.model import ClaimVerdict, Grade, Judgement
-from tests.bench import cases
-from tests.bench.judging import ACCUSING
-from tests.bench.tables import markdown
 
 STRENGTH = 10.0
 BINS = (0.0, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
@@ -92,9 +94,8 @@ def of_corpus(corpus: Path) -> Iterator[Item]:
 def labels(corpus: Path) -> dict[str, bool]:
     """Return which runs claim a success that is none."""
     honest = {row["id"]: False for row in rows(corpus / "runs.jsonl") if row["reward"] == 1 and row["calls"]}
-    related = {
-        row["id"]: row["relation"] in ("overclaim", "unsupported") for row in rows(corpus / "labels_contradiction.jsonl")
-    }
+    relations = rows(corpus / "labels_contradiction.jsonl")
+    related = {row["id"]: row["relation"] in ("overclaim", "unsupported") for row in relations}
     made = {row["id"]: row["variant"] != "control" for row in rows(corpus / "mutants_truth.jsonl")}
     return honest | related | made
 
@@ -178,7 +179,7 @@ def report(found: Sequence[Item]) -> str:
 
 def reliability(pairs: Sequence[tuple[float, Item]]) -> Iterator[tuple[str, ...]]:
     """Yield a row for each bin that holds anything."""
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         held = [(value, one.right) for value, one in pairs if low <= value < high]
         if held:
             mean = sum(value for value, _ in held) / len(held)

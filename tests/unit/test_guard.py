@@ -121,7 +121,9 @@ def test_answer_replaces_the_verdict_on_a_draft(telemetry: Any) -> None:
         assert overclaim.check("I created the invoice for cus_81Q.").verdict is Verdict.CONTRADICTED
         run.answer("The invoice could not be created: the amount was refused.")
     attributes = telemetry.one("invoke_agent biller").attributes
-    assert (attributes["overclaim.verdict.label"], attributes["overclaim.verdict.confidence"]) == ("honest", 1.0)
+    assert attributes["overclaim.verdict.label"] == "honest"
+    assert attributes["overclaim.verdict.rule"] == "claim.reports_failure"
+    assert 0.5 < attributes["overclaim.verdict.confidence"] <= 1
 
 
 def test_open_call_accuses_nobody(telemetry: Any) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overclaim.outcome.names import hands_in, is_vague, name_action
+from overclaim.outcome.names import hands_in, is_vague, looks_up, name_action
 from overclaim.outcome.operations import operation
 
 
@@ -87,3 +87,40 @@ def test_a_command_tells_all_its_steps() -> None:
     """One shell line that commits and pushes is both."""
     found = operation("bash", {"command": "git add -A && git commit -m x && git push"})
     assert {"git", "commit", "push"} <= set(found.objects)
+
+
+@pytest.mark.parametrize(
+    ("tool", "action"),
+    [
+        ("mail_search", "search"),
+        ("order_list", "read"),
+        ("post_message", "send"),
+        ("quote_set_margin", "update"),
+        ("data_set_list", "read"),
+        ("exchange_rate", "read"),
+        ("exchange_item", "refund"),
+    ],
+)
+def test_a_noun_is_no_verb_because_it_may_be_one(tool: str, action: str) -> None:
+    """The word that looks at the end of a name is its verb where the first is a thing; "set" in its middle is one."""
+    found, _ = name_action(tool)
+    assert found is not None
+    assert found.name == action
+
+
+@pytest.mark.parametrize(
+    ("tool", "looks"),
+    [
+        ("weather", True),
+        ("harbour.tides", True),
+        ("horario_tren", True),
+        ("zaiko", True),
+        ("zaiko_hikiate", False),
+        ("kiln_glaze", False),
+        ("f_2", False),
+        ("release_seats", False),
+    ],
+)
+def test_names_of_what_is_looked_up(tool: str, looks: bool) -> None:
+    """A name without a verb that is only that of something to look up; the head of a name decides."""
+    assert looks_up(tool) is looks

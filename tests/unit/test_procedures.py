@@ -279,7 +279,7 @@ def test_an_id_is_used_once() -> None:
     """Two procedures with one id are refused; what is no list of them as well."""
     with pytest.raises(InputError, match="procedures: two procedures have the id 'p'"):
         load([{"id": "p", **ABSENCE}, {"id": "p", **FIRST}])
-    with pytest.raises(InputError, match="procedures: must be a list, not {'id'"):
+    with pytest.raises(InputError, match=r"procedures: must be a list, not {'id'"):
         load({"id": "p"})
 
 

@@ -92,7 +92,7 @@ STATUS_WORDS: list[Row] = [
     ("strands", {"toolUseId": "t", "status": "error", "content": [{"text": "boom"}]}, ANY, F, None),
     ("agno", {"tool": "pay", "status": "failure", "result": None, "error": "declined"}, ANY, F, None),
     ("german", {"status": "fehlgeschlagen"}, ANY, F, "status_word.failure"),
-    ("queued", {"rollout_id": "ro-5", "state": "QUEUED", "position": 6}, (WRITE, UNKNOWN), P, "status_word.handed_over"),
+    ("queued", {"rollout_id": "ro-5", "state": "QUEUED", "place": 6}, (WRITE, UNKNOWN), P, "status_word.handed_over"),
     ("in-review", {"listing": "L-9", "state": "in_review"}, (WRITE, UNKNOWN), P, "status_word.pending"),
     ("next-step", {"id": "pi_1", "status": "requires_confirmation"}, (WRITE,), S, None),
     ("next-step-unnamed", {"status": "requires_confirmation"}, (WRITE,), P, "status_word.action_required"),

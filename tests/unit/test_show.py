@@ -26,10 +26,10 @@ def judged(store: Store) -> Store:
     return store
 
 
-def a_trace(store: Store, label: str) -> str:
-    """The trace of a run with this verdict."""
-    sql = "SELECT TraceId FROM overclaim_run_verdicts WHERE Label = {label:String} LIMIT 1"
-    return store.query(sql, {"label": label}).rows[0][0]
+def a_trace(store: Store, label: str, rule: str = "") -> str:
+    """The trace of a run with this verdict, by this rule if one is given."""
+    sql = "SELECT TraceId FROM overclaim_run_verdicts WHERE Label = {label:String} AND Rule LIKE {rule:String} LIMIT 1"
+    return store.query(sql, {"label": label, "rule": rule or "%"}).rows[0][0]
 
 
 def test_a_run_is_shown_whole(judged: Store) -> None:
@@ -70,9 +70,12 @@ def test_a_run_is_found_by_each_of_its_ids(judged: Store) -> None:
 
 
 def test_an_accusation_points_at_its_calls(judged: Store) -> None:
-    """A contradicted claim names the places of its calls; an unsupported one says that there is no call."""
-    for label, words in (("contradicted", "about call"), ("unsupported", "about no call")):
-        (shown,) = show.find(judged, a_trace(judged, label))
+    """A contradicted claim names the places of its calls; one of an act without a call says that there is none."""
+    for label, rule, words in (
+        ("contradicted", "operation.last_outcome_failed", "about call"),
+        ("unsupported", "claim.no_call", "about no call"),
+    ):
+        (shown,) = show.find(judged, a_trace(judged, label, rule))
         text = "\n".join(show.lines(shown))
         assert text.startswith(f"x {label.upper()}")
         assert words in text

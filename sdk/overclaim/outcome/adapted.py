@@ -15,7 +15,10 @@ from overclaim.outcome.names import tool_verb
 
 MOST_NAMED = 8  # targets added to one claim
 
-_BY_AGENT = re.compile(r"\b(?:i|we)(?:['’]ve| have)?(?: just| also| now| already| \w+ly)* (\w{4,}ed)\b")
+_BY_AGENT = re.compile(
+    r"\b(?:i|we)(?:['’]ve| have)?(?: just| also| now| already| \w+ly)* (\w{3,}ed)\b"
+    r"(?! (?:through|over|back|that|up|out|into)\b)"
+)
 _TEST = re.compile(r"\btest\w*[ -]?([^\W_]*)")
 _LATIN = "\u0900"  # from here on scripts of which the words are looked for as they stand
 _WORD = re.compile(r"[^\W_]+")
@@ -34,7 +37,7 @@ def adapted(claim: Claim, calls: Sequence[Call]) -> Claim:
 def _deed(claim: Claim) -> str:
     """The action, also where only the verbs of tool names know it ("I texted her"), and tests that were started."""
     text = claim.text.lower()
-    if claim.action in ("start", "run", "test", ""):
+    if claim.action in ("start", "test", ""):
         told = _tested(claim.action, text)
         if told is not None:
             return told
@@ -49,14 +52,14 @@ def _tested(action: str, text: str) -> str | None:
     if action == "test":
         places = [after in words("near", "test_of") for after in _TEST.findall(text)]
         return "" if places and all(places) else None
-    if not _says(text, "tests") or (not action and not _says(text, "passing")):
+    if not says(text, "tests") or (not action and not says(text, "passing")):
         return None
     return "test"
 
 
-def _says(text: str, kind: str) -> bool:
-    """Whether a word of a list stands in a text; East Asian script has no spaces between them."""
-    listed = words("near", kind)
+def says(text: str, kind: str) -> bool:
+    """Whether a word of a list of near.toml stands in a text; East Asian script has no spaces between them."""
+    listed, text = words("near", kind), text.lower()
     return not listed.isdisjoint(_WORD.findall(text)) or any(word in text for word in listed if word > _LATIN)
 
 

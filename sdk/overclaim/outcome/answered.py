@@ -1,26 +1,34 @@
-"""Numbers that a call asks for and its answer tells otherwise: asked for qty 6, got qty 4."""
+"""Numbers with the names that a call gives them, and those its answer tells otherwise: asked for qty 6, got qty 4."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import cast
 
+from overclaim.outcome.lexicon import words
 from overclaim.outcome.words import split_name
 
 MOST = 32  # fields looked at on each side
 
 _ARROW = "->"
+_NAMED = "~"
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
 
 
 def answered_otherwise(asked: object, answers: Sequence[object]) -> Iterator[str]:
     """Mentions such as "discount_pct:15->10": the words of the answer's field, what was asked for, what it tells.
 
-    The field of the answer ends in the word that the argument ends in, and no number of the answer is the one asked for.
+    Numbers of fields with the name of a thing or a unit are mentioned with it: "points~150".
+    The field of the answer ends in the word that the argument ends in, and no number of the answer is the asked one.
     """
     told = [pair for answer in answers for pair in _numbers(answer)]
     known = {value for _, value in told}
-    for name, wanted in _numbers(asked):
+    given = list(_numbers(asked))
+    yield from (f"{name[-1]}{_NAMED}{value:g}" for name, value in (*given, *told) if _is_noun(name[-1]))
+    for name, wanted in given:
         fields = [(field, value) for field, value in told if field[-1] == name[-1]]
         if wanted not in known and len(fields) == 1:
             field, value = fields[0]
@@ -37,13 +45,24 @@ def answers(mention: str) -> tuple[tuple[str, ...], str, str]:
     return tuple(word for word in name.split("_") if word), wanted, got
 
 
+def named_numbers(mentions: Iterable[str], names: Collection[str]) -> set[float]:
+    """The numbers that mentions tell under one of these names."""
+    parts = (one.partition(_NAMED) for one in mentions if _NAMED in one)
+    return {float(value) for name, _, value in parts if name in names and _PLAIN.fullmatch(value)}
+
+
+@lru_cache(maxsize=2_048)
+def _is_noun(name: str) -> bool:
+    return len(name) > 2 and name.isalpha() and name not in words("arguments", "identifying")
+
+
 def _numbers(payload: object, depth: int = 0) -> Iterator[tuple[tuple[str, ...], float]]:
     """The numbers in a mapping, and in those right inside it, by the words of their names."""
     if not isinstance(payload, Mapping):
         return
     for name, value in islice(cast("Mapping[object, object]", payload).items(), MOST):
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**9:
-            if words := split_name(str(name)):
-                yield words, value
+            if parts := split_name(str(name)):
+                yield parts, value
         elif depth < 1:
             yield from _numbers(value, depth + 1)

@@ -33,9 +33,9 @@ def of_a_record(state: Scan, event: Event) -> bool:
     if not (ours or told):
         return False
     after = (*_lead(state, chain.first), *_own_words(state, event.at))
-    if any(state.has("in_this_run", word) for word in (*chain.words, *after)):
+    if state.any_of("in_this_run", (*chain.words, *after)):
         return False
-    if any(state.has("before_this", word) for word in (*after, *state.words[chain.first : event.at])):
+    if state.any_of("before_this", (*after, *state.words[chain.first : event.at])):
         return True
     pairs = list(pairwise(after))
     if any(one == "last" and state.has("time_units", other) for one, other in pairs):
@@ -62,8 +62,7 @@ def _other_verb(state: Scan, word: str) -> bool:
 
 def _circumstance(state: Scan, event: Event) -> bool:
     """As in "LH100 was cancelled; therefore I booked LH200": the reason of an own deed, which was found so."""
-    chain = chain_before(state, event.at)
-    if event.mode != "passive" or chain.words.isdisjoint(state.lang.sets["past_be"]):
+    if event.mode != "passive" or chain_before(state, event.at).words.isdisjoint(state.lang.sets["past_be"]):
         return False
     for i in range(event.at + 1, len(state.words) - 1):
         if state.has("therefore", state.words[i]):
@@ -76,12 +75,15 @@ def own_clause(state: Scan, event: Event, start: int, end: int) -> tuple[int, in
     if state.lang.clause_reach or event.outcome is Outcome.FAILURE or event.mode == "finding":
         return start, end
     begin = start
-    for i in range(start, event.at):
+    for i in range(start, event.at) if state.any_of("therefore", state.words[start : event.at]) else ():
         if state.has("therefore", state.words[i]) and i > start and state.words[i + 1] not in ("that", "far"):
             begin = i + 1
     if begin == start and _opens_reason(state, start):
         commas = [i for i in range(start, event.at) if state.words[i] == ","]
         begin = commas[-1] + 1 if commas else start
+    after = state.words[event.at + 1 : end]
+    if _TURNING.isdisjoint(after) and not state.any_of("causes", after):
+        return begin, end
     return begin, next((i for i in range(event.at + 1, end) if _turns(state, i)), end)
 
 
@@ -126,7 +128,7 @@ def _is_bare_check(state: Scan, deed: Event, event: Event) -> bool:
     own = deed.outcome is Outcome.SUCCESS and deed.action not in ("", "verify", "test", "read", "search", "compute")
     if not (checks and own and event.mode == "self" and event.outcome is Outcome.SUCCESS):
         return False
-    if not any(state.has("join", word) for word in state.words[event.at - 2 : event.at]):
+    if not state.any_of("join", state.words[event.at - 2 : event.at]):
         return False
     rest = state.words[event.at + 1 : until(state, event.at + 1, state.stop)]
     told = state.words[clause_start(state, deed.at) : event.at]

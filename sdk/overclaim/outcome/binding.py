@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from overclaim.outcome.adapted import adapted
+from overclaim.outcome.adapted import adapted, says
 from overclaim.outcome.checks import is_same_call_twice, looks_after, measured_otherwise, outdated, read_back_differs
 from overclaim.outcome.fitting import (
     best,
@@ -70,17 +70,32 @@ def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if claim.in_words:
         return _looked_at(calls)
     if claim.generic:
-        return _final(claim, calls)
-    tests = [call for call in calls if call.operation.action == claim.action == "test"]
-    fitting = _as_corrected(best(claim, tests or _without_moot(claim, calls)), calls)
+        return tuple(call.index for call in _calls_of(_final(claim, calls), calls) if not _was_so_before(claim, call))
+    fitting = _as_corrected(best(claim, _candidates(claim, calls)), calls)
     about = _narrow(claim, fitting) if fitting else _fallback(claim, calls)
     chosen = _calls_of(about, calls)
+    if chosen and all(_was_so_before(claim, call) for call in chosen):
+        return ()
     about = (*(call.index for call in _carried(chosen, calls)), *about)
     if is_check(claim) and (after := looks_after(chosen, calls)):
         return tuple(call.index for call in after)
     if outdated(claim, chosen, calls) or is_same_call_twice(claim, chosen, calls):
         return ()
     return about or _on_record(claim, calls)
+
+
+def _candidates(claim: Claim, calls: Sequence[Call]) -> Sequence[Call]:
+    """The calls that a claim may be about by name. Tests that pass were run: reading the file they test was not it."""
+    tests = [call for call in calls if call.operation.action == claim.action == "test"]
+    if tests or claim.action != "test" or not (says(claim.text, "tests") and says(claim.text, "passing")):
+        return tests or _without_moot(claim, calls)
+    return [call for call in calls if call.operation.action in ANYTHING or named_so(claim, call)]
+
+
+def _was_so_before(claim: Claim, call: Call) -> bool:
+    """Whether the claim only says how things stood when the call failed: "there was nothing to delete"."""
+    making = call.operation.action in ("create", "delete") and bad(call)
+    return making and not claim.action and says(claim.text, "stood")
 
 
 def _carried(chosen: Sequence[Call], calls: Sequence[Call]) -> list[Call]:

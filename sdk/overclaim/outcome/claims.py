@@ -32,7 +32,8 @@ def read(texts: Sequence[str]) -> Reading:
     spoken = [speech(text) for text in [text for text in texts if text.strip()][-WINDOW:]]
     if not spoken or spoken[-1].control:
         return Reading()
-    reading = _roll_up([turn_of(one, at) for at, one in enumerate(spoken)])
+    last = len(spoken) - 1
+    reading = _roll_up([turn_of(one, at, last=at == last) for at, one in enumerate(spoken)])
     looks = told_looks(texts)
     return replace(reading, claims=(*reading.claims, *looks)) if looks else reading
 
@@ -42,7 +43,9 @@ def _roll_up(turns: list[Turn]) -> Reading:
     code = next((turn.language for turn in reversed(turns) if turn.language not in ("", "?")), "")
     if turns[-1].step:
         return Reading(language=code)
-    said = _standing([one for at, turn in enumerate(turns) for one in turn.said if not _interim(one, turn, turns[at + 1 :])])
+    said = _standing(
+        [one for at, turn in enumerate(turns) for one in turn.said if not _interim(one, turn, turns[at + 1 :])]
+    )
     answer = _answer(turns)
     if answer and not turns[-1].asks and all(one.soft for one in said):
         said = []

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from overclaim.outcome.asides import claims_no_call, openly_pending, own_clause, takes_up, without_bare_checks
 from overclaim.outcome.clauses import is_name
-from overclaim.outcome.language import Language
+from overclaim.outcome.language import Language, language
 from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
 from overclaim.outcome.quantities import quantity
-from overclaim.outcome.scan import CLEAN, PUNCTUATION, WAITS, Event, Scan
+from overclaim.outcome.scan import CLEAN, HABIT, PUNCTUATION, WAITS, Event, Scan
 from overclaim.outcome.shortfalls import all_of, joined, part_of_whole
 from overclaim.outcome.weights import is_look, mends, starts, weighed
 from overclaim.outcome.words import singular as one_of
@@ -37,7 +37,8 @@ class Said:
     how to go on. open: an unticked box. look: a deed that only says that something was looked at or run. finding:
     what such a look found, and badly. mends: a deed that sets right what was found. undoes: it takes back what was
     tried. links: it goes on about what was told before. well: all is well in the end. waits: only that something is
-    pending. first: of a first try. last: what came of it in the end. kind: the action, where only its start is told the one started.
+    pending. first: of a first try. last: what came of it in the end. kind: the action, where only its start is told
+    the one started.
     """
 
     claim: Claim
@@ -62,7 +63,10 @@ class Said:
 def claims_of(state: Scan, starts: list[int], turn: int, *, proposal: bool) -> list[Said]:
     """The claims of a sentence. starts: where each word begins. proposal: the text asks whether to do these things."""
     events = [event for event in _merged(state) if not (proposal and event.mode in ("terse", "headline"))]
-    events = weighed(state, without_bare_checks(state, events))
+    if len(events) > 1:
+        events = weighed(state, without_bare_checks(state, events))
+    else:
+        events = [event for event in events if event.mode != HABIT]
     cuts = [*(_cut(state, events, at) for at in range(len(events))), len(state.words)]
     return [_said(state, event, cuts[at], cuts[at + 1], starts, turn) for at, event in enumerate(events)]
 
@@ -88,7 +92,7 @@ _TICKS = {"done": Outcome.SUCCESS, "failed": Outcome.FAILURE, "open": Outcome.PA
 
 def _names_deed(state: Scan) -> bool:
     lang, words = state.lang, state.words
-    if state.describes or state.hedged or state.modal >= 0 or any(state.has("nobody", word) for word in words):
+    if state.describes or state.hedged or state.modal >= 0 or state.any_of("nobody", words):
         return False
     return any(word in lang.verbs or word in lang.nouns or singular(word) in lang.nouns for word in words)
 
@@ -174,7 +178,7 @@ def _mended_object(state: Scan, last: Event, event: Event) -> bool:
     """As in "导致无法登录的问题已修复": in verb-last languages the trouble is the object of what set it right."""
     if (last.outcome, event.outcome) != (Outcome.FAILURE, Outcome.SUCCESS) or event.action not in _MENDS:
         return False
-    return any(state.has("linking", word) for word in state.words[last.at + 1 : event.at])
+    return state.any_of("linking", state.words[last.at + 1 : event.at])
 
 
 def _of_its_own(state: Scan, one: Event, other: Event) -> bool:
@@ -218,10 +222,11 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     digits = bool(_DIGIT.search(text))
     plain = _plain_words(text) if digits else text
     counted = digits or not lang.measures.isdisjoint(words) or lang.unspaced
-    amount = _quantity(lang.tokens(plain)[0], lang) if counted else None
+    amount = _quantity(lang.words_of(plain), lang) if counted else None
+    kind = _kind(event, words, lang)
     claim = Claim(
         _outcome(state, event, amount),
-        _action(event, words, lang),
+        _action(event, words, lang, kind),
         _objects(words, start, event, lang),
         _targets(text),
         numbers(plain) if digits else (),
@@ -235,17 +240,17 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     said = Said(
         _generic(claim, event, lang), event.soft, retried, incident, finding=event.mode == "finding" or incident
     )
-    said.kind, said.first = _kind(event, words, lang), first
+    said.kind, said.first = kind, first
     said.last = any(start - 1 <= at < end for at in state.lasts)
     if claims_no_call(state, event, end, starts):
         said.claim, said.kind = replace(claim, action="", generic=False, in_words=True), ""
     said.waits = event.mode == WAITS
-    said.links = any(state.has("back_to", word) for word in words)
+    said.links = state.any_of("back_to", words)
     said.well = event.outcome is Outcome.SUCCESS and (
-        (not event.action and event.mode in ("", "state")) or any(state.has("well", word) for word in words)
+        (not event.action and event.mode in ("", "state")) or state.any_of("well", words)
     )
     told = state.words[event.at : event.at + 2]
-    said.state = event.soft and (told == ["there", "was"] or any(state.has("sold", word) for word in told))
+    said.state = event.soft and (told == ["there", "was"] or state.any_of("sold", told))
     said.undoes = event.outcome is Outcome.SUCCESS and event.verb in lang.sets.get("undoing", ())
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said
@@ -278,7 +283,9 @@ def _outcome(state: Scan, event: Event, amount: Quantity | None) -> Outcome:
 
 def _targets(text: str) -> tuple[str, ...]:
     """Identifiers; an apostrophe inside a word opens no quotation."""
-    return identifiers(_APOSTROPHE.sub("", text)) if _TELLING.search(text) else ()
+    if not _TELLING.search(text):
+        return ()
+    return identifiers(_APOSTROPHE.sub("", text) if "'" in text or "’" in text else text)
 
 
 def _amounts(text: str) -> tuple[str, ...]:
@@ -287,21 +294,43 @@ def _amounts(text: str) -> tuple[str, ...]:
 
 def _plain_words(text: str) -> str:
     """The text without words that hold letters and digits, dates and times: their digits count nothing."""
-    return " ".join(word for word in text.split() if not (_DIGIT.search(word) and _CODED.search(word)))
+    return " ".join(word for word in text.split() if not _counts_nothing(word))
 
 
-def _action(event: Event, words: list[str], lang: Language) -> str:
-    """The action of the verb; a verb that only says "carried out" takes it from the noun beside it."""
-    return "start" if event.outcome is Outcome.SUCCESS and starts(event, words, lang) else _kind(event, words, lang)
+@lru_cache(8_192)
+def _counts_nothing(word: str) -> bool:
+    return bool(_DIGIT.search(word) and _CODED.search(word))
+
+
+def _action(event: Event, words: list[str], lang: Language, kind: str) -> str:
+    return "start" if event.outcome is Outcome.SUCCESS and starts(event, words, lang) else kind
 
 
 def _kind(event: Event, words: list[str], lang: Language) -> str:
+    """The action of the verb; a verb that only says "carried out" takes it from the noun beside it."""
     if event.action and event.verb not in lang.sets["light"]:
         return event.action
     if event.mode in ("finding", CLEAN) or (event.mode == "state" and event.verb not in lang.sets["ended"]):
         return ""
-    named = (lang.nouns.get(word) or lang.nouns.get(singular(word)) for word in words)
-    return next((action for action in named if action), event.action)
+    for at, word in enumerate(words):
+        action = _named_action(word, lang.code)
+        if action and not _only_tells_kind(words, at, lang):
+            return action
+    return event.action
+
+
+@lru_cache(16_384)
+def _named_action(word: str, code: str) -> str:
+    nouns = language(code).nouns
+    return nouns.get(word) or nouns.get(singular(word)) or ""
+
+
+def _only_tells_kind(words: list[str], at: int, lang: Language) -> bool:
+    """As in "the test sandbox", where no test is meant."""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if after not in lang.sets.get("places_of_work", ()):
+        return False
+    return not lang.clause_reach
 
 
 def _objects(words: list[str], start: int, event: Event, lang: Language) -> tuple[str, ...]:
@@ -313,11 +342,17 @@ def _objects(words: list[str], start: int, event: Event, lang: Language) -> tupl
     )
     found: dict[str, None] = {}
     for word in rest:
-        if _may_be_noun(word, lang):
-            found[singular(word)] = None
+        if noun := _noun(word, lang.code):
+            found[noun] = None
             if len(found) == MAX_OBJECTS:
                 break
     return tuple(found)
+
+
+@lru_cache(16_384)
+def _noun(word: str, code: str) -> str:
+    """The singular of a word that may be a noun, else ""."""
+    return singular(word) if _may_be_noun(word, language(code)) else ""
 
 
 def _may_be_noun(word: str, lang: Language) -> bool:

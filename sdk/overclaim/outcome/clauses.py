@@ -19,22 +19,25 @@ _QUOTED = re.compile(
     r'|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“”\n]{1,300}[“”]|「[^」\n]{1,300}」|『[^』\n]{1,300}』'
     r"|(?<!\w)['‘][^'’\n]{2,120}['’](?!\w)"
 )
-_OPENS = re.compile(r"[\"`“«„「『‘]|(?<!\w)'")  # without one of these nothing is quoted
+_OPENERS = '"`“«„「『‘'  # without one of these, or an apostrophe before a word, nothing is quoted
+_SIGNS = "@/\\_"
+_DOTTED = re.compile(r"\.[A-Za-z]")
 # A run of ASCII signs that holds one no plain word has: an address, a path, a file name, an identifier.
 _NAME = re.compile(r"(?<![!-~])[!-~]*(?:[@/\\_]|\w\.[A-Za-z])[!-~]*", re.A)
 _SIGN = re.compile(r"[@/\\_]|\w\.[A-Za-z]", re.A)
 _EDGES = ".,;:!?()[]{}\"'"
 _WRAPPED = re.compile(r"(?<![.!?:;|\n])\n(?=[a-z])")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*]*(?=\s|$)|[。！？।]+|\n+")
+_ASCII_END = re.compile(r"[.!?]+[\"')\]*]*(?=\s|$)|\n+", re.A)
 _BULLET = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z]\))\s+")
 _MARK = re.compile(r"\s*(?:([✅✔☑✓🟢]|\[[xX]\])|([❌✘✗✖✕🔴]|\[-\])|([☐⬜]|\[ \]))\ufe0f?(?:\s+|$)")
 _INNER_MARK = re.compile(r"[^:]{1,80}: (?:([✅✔☑✓🟢])|([❌✘✗✖✕🔴])|([☐⬜]))\ufe0f?(?=\s)")
 _END_MARK = re.compile(r"(?:([✅✔☑✓🟢])|([❌✘✗✖✕🔴])|([☐⬜]))\ufe0f?$")
 _MARKS = ("done", "failed", "open")
-_LAST_WORD = re.compile(r"[\w.]+$")
+_LONGEST_ABBREVIATION = 20  # signs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sentence:
     """A sentence: the text, the text as rules read it (masked), and what its marks say.
 
@@ -52,8 +55,19 @@ class Sentence:
 def prepare(text: str) -> tuple[str, str]:
     """The text with wrapped lines joined, and the same with quotations, code and names as filler of the same length."""
     text = _WRAPPED.sub(" ", text) if "\n" in text else text
-    masked = _QUOTED.sub(_fill, text) if _OPENS.search(text) else text
-    return text, _NAME.sub(_fill_name, masked) if _SIGN.search(masked) else masked
+    masked = _QUOTED.sub(_fill, text) if _quotes(text) else text
+    signed = _DOTTED.search(masked) or any(sign in masked for sign in _SIGNS)
+    return text, _NAME.sub(_fill_name, masked) if signed and _SIGN.search(masked) else masked
+
+
+def _quotes(text: str) -> bool:
+    """Whether something opens a quotation; an apostrophe inside a word does not."""
+    if any(sign in text for sign in _OPENERS):
+        return True
+    at = text.find("'")
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        at = text.find("'", at + 1)
+    return at >= 0
 
 
 def _fill(match: re.Match[str]) -> str:
@@ -80,7 +94,7 @@ def sentences(text: str, masked: str, abbreviations: Collection[str] = ()) -> It
 
 def _split(text: str, masked: str, abbreviations: Collection[str]) -> Iterator[Sentence]:
     start = 0
-    for end in _END.finditer(masked):
+    for end in (_ASCII_END if masked.isascii() else _END).finditer(masked):
         if end.group().startswith(".") and _is_abbreviation(masked[start : end.start()], abbreviations):
             continue
         if sentence := _sentence(text[start : end.end()], masked[start : end.end()]):
@@ -91,10 +105,12 @@ def _split(text: str, masked: str, abbreviations: Collection[str]) -> Iterator[S
 
 
 def _is_abbreviation(before: str, abbreviations: Collection[str]) -> bool:
-    word = _LAST_WORD.search(before[-20:])
-    if word is None:
+    start = len(before)
+    while start and (before[start - 1].isalnum() or before[start - 1] in "_."):
+        start -= 1
+    last = before[start:]
+    if not last or len(last) > _LONGEST_ABBREVIATION:
         return False
-    last = word.group()
     return (
         last.lower() in abbreviations
         or (len(last) == 1 and last.isupper() and _is_name(before[: -len(last)]))

@@ -70,14 +70,14 @@ def deed(state: Scan, at: int) -> None:
 
 def _shown_here(state: Scan, at: int, verb: Verb) -> bool:
     """As in "I've listed them above": said of the text itself."""
-    shown = any(state.has("in_this_text", word) for word in state.words[at + 1 : at + 5])
+    shown = state.any_of("in_this_text", state.words[at + 1 : at + 5])
     return shown and verb.action in ("read", "search", "compute")
 
 
 def _found_nothing(state: Scan, at: int) -> bool:
     """As in "found no matching trials"; to have found no errors is another thing."""
     after = state.words[at + 1 : at + 6]
-    return bool(after) and state.has("nobody", after[0]) and not any(state.has("trouble", word) for word in after)
+    return bool(after) and state.has("nobody", after[0]) and not state.any_of("trouble", after)
 
 
 _OUTCOMES = {
@@ -119,7 +119,7 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
         return "other"
     if subject == "trouble" or (subject == "deed" and state.has("harm", state.words[at])):
         return without_trouble(state, at, chain, subject)
-    if any(state.has("negation", word) for word in chain.words) or subject == "deed":
+    if state.any_of("negation", chain.words) or subject == "deed":
         return _negative(state, at, verb, chain)
     if hypothetical(state, chain):
         return "progress" if state.partial and "could" in chain.words and "be" in chain.words else "future"
@@ -131,9 +131,9 @@ def _mode(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
         return "progress"
     if chain.words & state.lang.sets["past_perfect"]:
         return "other"
-    if any(state.has("be", word) for word in chain.words):
+    if state.any_of("be", chain.words):
         return _passive(state, at, chain)
-    if any(state.has("have", word) for word in chain.words):
+    if state.any_of("have", chain.words):
         return _perfect(state, at, chain)
     return _bare(state, at, verb, chain)
 
@@ -158,7 +158,7 @@ def _negative(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
 def _unwanted(state: Scan, at: int, chain: Chain) -> bool:
     """As in "the suspicious login was blocked": who asks for that wants it so."""
     subject = state.words[clause_start(state, chain.first) : chain.first]
-    return state.words[at] in state.lang.verbs and any(state.has("unwanted", word) for word in subject)
+    return state.words[at] in state.lang.verbs and state.any_of("unwanted", subject)
 
 
 _NO_WRITES = ("", "run", "read", "search")
@@ -212,7 +212,7 @@ def _mentions_past(state: Scan, at: int) -> bool:
     if any(word[0].isdigit() or state.has("dates", word) for word in dated):
         return True
     near = (*state.words[at + 1 : at + _FAR], *state.words[max(0, at - 3) : at])
-    return any(state.has("long_ago", word) for word in near)
+    return state.any_of("long_ago", near)
 
 
 def _perfect(state: Scan, at: int, chain: Chain) -> str:
@@ -220,13 +220,13 @@ def _perfect(state: Scan, at: int, chain: Chain) -> str:
     if state.has("refused", state.words[at]) and not _turns_down(state, at, chain):
         return "refused"
     owner = state.words[max(0, chain.first - 3) : chain.first]
-    if state.has("self", chain.subject) or not chain.subject or any(state.has("machines", word) for word in owner):
+    if state.has("self", chain.subject) or not chain.subject or state.any_of("machines", owner):
         return "self"
     if chain.subject in PUNCTUATION or state.has("join", chain.subject):
         return state.mode
-    if any(state.has("roles", word) for word in owner):
+    if state.any_of("roles", owner):
         return "result"
-    if state.has("you", chain.subject) or any(state.has("people", word) for word in owner):
+    if state.has("you", chain.subject) or state.any_of("people", owner):
         return "other"
     own = _intransitive(state, at) and not state.has("by_itself", state.words[at])
     return "passive" if own else "other"
@@ -247,7 +247,7 @@ def _turns_down(state: Scan, at: int, chain: Chain) -> bool:
 
 def _intransitive(state: Scan, at: int) -> bool:
     """Whether no object follows a verb: "the order has shipped", "invoice sent to Ann"."""
-    after = at + 2 if any(state.has("particles", word) for word in state.words[at + 1 : at + 2]) else at + 1
+    after = at + 2 if state.any_of("particles", state.words[at + 1 : at + 2]) else at + 1
     return state.stop(after) or state.has("prepositions", state.words[after]) or is_adverb(state.words[after])
 
 
@@ -312,7 +312,7 @@ def _refused(state: Scan, at: int, verb: Verb, chain: Chain) -> str:
     """A verb of refusing: a refusal, or as in "Rejected the two claims" what was asked for."""
     if chain.subject == "" and verb.action and _has_object(state, at):
         return "terse"
-    if any(state.has("asking", one) for one in state.words[max(0, at - 3) : at]):
+    if state.any_of("asking", state.words[max(0, at - 3) : at]):
         return ""
     own = state.has("self", chain.subject) and verb.action != ""
     return "refused" if own or _finite(state, at, chain) else ""
@@ -341,8 +341,15 @@ _ENTRY = 8  # words before the colon of a row that tells a new value
 
 def _set_to(state: Scan, at: int) -> bool:
     """As in "Reorder point for ZN-40: set to 25"."""
-    after = state.words[at + 1 : at + 3]
-    return len(after) > 1 and after[0] == "to" and (after[1][0].isdigit() or is_name(after[1]))
+    if state.words[at + 1 : at + 2] != ["to"]:
+        return False
+    text = state.sentence.text
+    told = text.lower().find(f"{state.words[at]} to ") + len(state.words[at]) + len(" to ")
+    return (
+        text[told : told + 1].isupper()
+        or text[told : told + 1].isdigit()
+        or any(map(is_name, state.words[at + 2 : at + 3]))
+    )
 
 
 def _receives(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
@@ -386,7 +393,8 @@ def _is_headline(state: Scan, at: int, verb: Verb, chain: Chain) -> bool:
         return False
     if not verb.action or verb.bare or not 0 < len(before) <= _HEADLINE or state.has("not_past", state.words[at]):
         return False
-    if state.words[at + 1 : at + 2] == [":"] or _mentions_past(state, at):
+    listed = state.words[at + 1 : at + 2] == [":"] and not any(map(is_name, state.words[at + 2 : at + 3]))
+    if listed or _mentions_past(state, at):
         return False
     if any(_has_verb(state, word) for word in before):
         return False
@@ -452,6 +460,8 @@ def _of_others(state: Scan, at: int, mode: str) -> bool:
 
 def _with_particle(state: Scan, at: int, verb: Verb) -> Verb:
     """As in "read the setting back" is verifying, "turned off" is disabling."""
+    if verb.base not in state.lang.parting:
+        return verb
     for word in state.words[at + 1 : at + 7]:
         if word in PUNCTUATION:
             break

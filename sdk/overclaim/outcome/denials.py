@@ -15,7 +15,7 @@ def denied_state(state: Scan, at: int) -> bool:
     chain = chain_before(state, at - 1 if state.has("link", before) else at)
     if any(state.has(part, chain.subject) for part in ("self", "relative", "describing")):
         return False
-    if hypothetical(state, chain) or any(state.has("trouble_nouns", word) for word in subject_of(state, chain)):
+    if hypothetical(state, chain) or state.any_of("trouble_nouns", subject_of(state, chain)):
         return False
     after = next((i for i in range(at + 1, len(state.words)) if not _passing(state, i)), len(state.words))
     if before == "did":

@@ -21,7 +21,7 @@ def denial(state: Scan, at: int) -> int:
         state.add(failed(state, at, verb, soft=False))
         return _after_verb(state, at, verb)
     subject = state.words[clause_start(state, chain.first) : chain.first]
-    if any(state.has("trouble_nouns", word) for word in subject) and "be" in state.words[at + 1 : at + 2]:
+    if state.any_of("trouble_nouns", subject) and "be" in state.words[at + 1 : at + 2]:
         return clean(state, at + 1) + 1
     if state.has("ability", before) and is_kind(state, chain):
         state.mode, state.describes = "rule", True

@@ -39,7 +39,7 @@ def in_general(state: Scan, at: int) -> bool:
     """As in "the command fails when the file is missing": no deed of this run."""
     if not state.has("fails_in_general", state.words[at]) or state.events:
         return False
-    return any(state.has("when", word) for word in state.words[at + 1 : at + _CONDITION])
+    return state.any_of("when", state.words[at + 1 : at + _CONDITION])
 
 
 _CONDITION = 9  # words from a verb to its condition

@@ -64,7 +64,7 @@ def _has_none(state: Scan, at: int) -> bool:
     before = state.words[at - 1] if at else ""
     if before not in ("has", "had", "have") or state.has("self", state.words[max(0, at - 2)]) or ahead(state, at):
         return False
-    return any(state.has("wanting", word) for word in state.words[at + 1 : at + NEAR])
+    return state.any_of("wanting", state.words[at + 1 : at + NEAR])
 
 
 def _has_subject(state: Scan, word: str) -> bool:
@@ -83,7 +83,7 @@ def _state(state: Scan, at: int) -> int:
 def _none_is_so(state: Scan, at: int) -> bool:
     """As in "none of the records were lost"."""
     chain = chain_before(state, at)
-    be = any(state.has("be", word) for word in chain.words)
+    be = state.any_of("be", chain.words)
     return be and nobody(state, chain) == "deed" and is_head(state, at) and not hypothetical(state, chain)
 
 
@@ -103,7 +103,7 @@ def _bad_by_form(state: Scan, at: int) -> bool:
 def _is_so(state: Scan, at: int) -> bool:
     """Whether the bad state at an index is told of a subject: "is red", "remains unpaid", "found it broken"."""
     chain = chain_before(state, at)
-    if hypothetical(state, chain) or any(state.has("negation", word) for word in chain.words):
+    if hypothetical(state, chain) or state.any_of("negation", chain.words):
         return False
     if any(state.has(part, word) for part in ("unwanted", "nobody") for word in subject_of(state, chain)):
         return False
@@ -111,7 +111,7 @@ def _is_so(state: Scan, at: int) -> bool:
         return False
     if state.words[at] == "down" and state.words[at + 1 : at + 2] in (["for"], ["as"], ["to"]):
         return False
-    linked = state.has("links", chain.subject) or any(state.has("links", word) for word in chain.words)
+    linked = state.has("links", chain.subject) or state.any_of("links", chain.words)
     be = any(state.has("present", word) or state.has("past_be", word) for word in chain.words)
     if "now" in chain.words and state.words[at] in state.lang.verbs:
         return False
@@ -128,7 +128,7 @@ def _over(state: Scan, at: int) -> int:
     """As in "the error is gone": trouble that went away is a success."""
     if not state.has("vanished", state.words[at]) or "not" in chain_before(state, at).words:
         return 0
-    trouble = any(state.has("trouble_nouns", word) for word in subject_of(state, chain_before(state, at)))
+    trouble = state.any_of("trouble_nouns", subject_of(state, chain_before(state, at)))
     return good(state, at) if trouble else 0
 
 
@@ -141,7 +141,7 @@ def _finite(state: Scan, at: int) -> bool:
         return True
     if not _is_subject(state, chain):
         return chain.subject in ("all", "each", "most")
-    if any(state.has("nobody", word) for word in subject_of(state, chain)):
+    if state.any_of("nobody", subject_of(state, chain)):
         return "any" in state.words[at + 1 : at + 3]  # "none of them fail any more"
     if _of_a_kind(state, at):
         return False
@@ -151,7 +151,7 @@ def _finite(state: Scan, at: int) -> bool:
 def _stated(state: Scan, at: int, chain: Chain) -> bool:
     if hypothetical(state, chain) or ahead(state, at) or holds_when(state, at):
         return False
-    if any(state.has("asking", word) for word in state.words[max(0, chain.first - 3) : chain.first]):
+    if state.any_of("asking", state.words[max(0, chain.first - 3) : chain.first]):
         return False
     if not chain.words.isdisjoint(state.lang.sets["past_perfect"]):
         return False
@@ -193,6 +193,6 @@ def _ends_as_verb(state: Scan, at: int) -> bool:
 def _does_so_now(state: Scan, at: int) -> int:
     """As in "the form now rejects empty names": that is what it should do; "none fail any more" is good as well."""
     chain = chain_before(state, at)
-    nobody = any(state.has("nobody", word) for word in subject_of(state, chain))
+    nobody = state.any_of("nobody", subject_of(state, chain))
     wanted = "now" in chain.words and state.has("rejecting", state.words[at])
     return good(state, at) if nobody or wanted else 0

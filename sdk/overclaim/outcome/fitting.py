@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from os.path import commonprefix
+from itertools import takewhile
 
 from overclaim.outcome.history import ANYTHING
 from overclaim.outcome.language import language
@@ -99,14 +99,16 @@ def named_so(claim: Claim, call: Call) -> bool:
 
 
 def told_by_name(claim: Claim, call: Call) -> bool:
-    """Whether the claim says in another form a word of the tool's name that no lexicon knows: "flashed", arm_flash."""
-    return any(_alike(said, word) for word in _unread(call.tool) for said in _said(claim.text))
+    """Whether a claim without a known verb says one of the tool's name in another form: "flashed", arm_flash."""
+    return not claim.action and any(_alike(said, word) for word in _unread(call.tool) for said in _said(claim.text))
 
 
 def _alike(one: str, other: str) -> bool:
     """Whether two words are forms of one: they begin alike, but for an ending: "timbrada" and "timbrar"."""
+    if singular(one) == singular(other):
+        return False  # a noun, and those are compared as such
     shorter, longer = sorted((one, other), key=len)
-    kept = len(commonprefix((one, other)))
+    kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     return kept >= max(STEM, len(shorter) - 2) and len(longer) - kept <= MAX_ENDING
 
 

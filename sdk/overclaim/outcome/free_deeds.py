@@ -16,11 +16,11 @@ def inability(state: Scan, at: int) -> None:
         return
     start = clause_start(state, at)
     clause = state.words[start : clause_end(state, at)]
-    if not any(state.has("negation", word) for word in clause) or _knows_trouble(state, clause):
+    if not state.any_of("negation", clause) or _knows_trouble(state, clause):
         return
-    if state.has("you", state.words[at]) or any(state.has("you", word) for word in clause):
+    if state.has("you", state.words[at]) or state.any_of("you", clause):
         return
-    own = state.has("managed", state.words[at]) or any(state.has("self", word) for word in clause)
+    own = state.has("managed", state.words[at]) or state.any_of("self", clause)
     own = own or any(event.outcome is Outcome.SUCCESS for event in state.events)
     verb = next((state.lang.verbs[word] for word in clause if word in state.lang.verbs), None)
     base, action = (verb.base, verb.action) if verb else ("", "")
@@ -29,7 +29,7 @@ def inability(state: Scan, at: int) -> None:
 
 def _knows_trouble(state: Scan, clause: list[str]) -> bool:
     """As in "no pude encontrar ningún error"."""
-    return any(state.has("trouble_nouns", word) for word in clause)
+    return state.any_of("trouble_nouns", clause)
 
 
 def managed(state: Scan, at: int) -> None:
@@ -46,7 +46,7 @@ def managed(state: Scan, at: int) -> None:
     if verb is None and not state.has("succeeded", word):
         return
     base, action = (verb.base, verb.action) if verb else ("", "")
-    state.partial = state.partial or any(state.has("only_first", one) for one in state.words[max(0, at - 3) : at + 3])
+    state.partial = state.partial or state.any_of("only_first", state.words[max(0, at - 3) : at + 3])
     state.add(Event(at, start, Outcome.SUCCESS, base, action, mode="able"))
 
 
@@ -81,13 +81,34 @@ def deed_in_clause(state: Scan, at: int) -> None:
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, verb.base, verb.action))
 
 
+def settled_now(state: Scan, at: int) -> None:
+    """As in "公告已置顶": it is done now, whatever the verb that ends the clause."""
+    if not state.has("done_sign", state.words[at]):
+        return
+    start, end = clause_start(state, at), clause_end(state, at)
+    done = "".join(state.words[at + 1 : end])
+    if not _SHORTEST_SIGNS <= len(done) <= _LONGEST_SIGNS or any(event.start == start for event in state.events):
+        return
+    if not state.lang.sets["not_after_done"].isdisjoint(done) or any(done[i:j] in state.lang.verbs for i, j in _SPANS):
+        return
+    if not state.lang.sets["negation"].isdisjoint(state.words[start:at]) or hypothetical(
+        state, chain_before(state, at)
+    ):
+        return
+    state.add(Event(at, start, Outcome.SUCCESS, mode="state", soft=True, end=end))
+
+
+_SHORTEST_SIGNS, _LONGEST_SIGNS = 2, 5
+_SPANS = [(i, j) for i in range(_LONGEST_SIGNS) for j in range(i + 1, _LONGEST_SIGNS + 1)]
+
+
 def _is_theirs(state: Scan, word: str) -> bool:
     return state.has("you", word) or (state.has("relative", word) and not state.has("articles", word))
 
 
 def _of_nothing_else(state: Scan, clause: list[str]) -> bool:
     """As in "rien d'autre n'a été modifié": that nothing further was done denies no deed."""
-    return any(state.has("else", word) for word in clause) and any(state.has("nothing", word) for word in clause)
+    return state.any_of("else", clause) and state.any_of("nothing", clause)
 
 
 def _is_participle(state: Scan, word: str) -> bool:
@@ -107,11 +128,11 @@ def _unknown_deed(state: Scan, at: int) -> None:
         return
     if any(_is_theirs(state, word) for word in clause) or _of_nothing_else(state, clause):
         return
-    if any(state.has("trouble_nouns", word) for word in state.words[start:at]):
+    if state.any_of("trouble_nouns", state.words[start:at]):
         return
     helped = any(state.has("be", word) or state.has("have", word) for word in chain.words)
     about = not state.lang.sets.get("came_about", frozenset[str]()).isdisjoint(chain.words)
-    denied = any(state.has("negation", word) for word in chain.words)
+    denied = state.any_of("negation", chain.words)
     if not helped or chain.words & state.lang.sets.get("progress", frozenset()) or (denied and not about):
         return
     outcome = Outcome.FAILURE if denied else Outcome.SUCCESS
@@ -149,11 +170,9 @@ def _deny(state: Scan, at: int, verb: Verb, chain: Chain) -> None:
     """A deed denied: not done; "no longer blocked" is good, and "wird nicht unterbrochen" is yet to come."""
     start = clause_start(state, at)
     clause = state.words[start : clause_end(state, at)]
-    if verb.action == "disable" and any(state.has("no_more", word) for word in clause):
+    if verb.action == "disable" and state.any_of("no_more", clause):
         state.add(Event(at, start, Outcome.SUCCESS, mode="state"))
-    elif _of_nothing_else(state, clause):
-        return
-    elif verb.action == "pay" and any(state.has("you", word) for word in clause):
+    elif _of_nothing_else(state, clause) or (verb.action == "pay" and state.any_of("you", clause)):
         return
     elif not (chain.words & state.lang.sets.get("general", frozenset())):
         state.add(Event(at, start, Outcome.FAILURE, verb.base, verb.action))
@@ -161,7 +180,7 @@ def _deny(state: Scan, at: int, verb: Verb, chain: Chain) -> None:
 
 def _denied(state: Scan, at: int, length: int, chain: Chain) -> bool:
     """Whether a negation of the clause reaches a verb: in most languages it stands before it."""
-    if not any(state.has("negation", word) for word in chain.words):
+    if not state.any_of("negation", chain.words):
         return False
     if not state.lang.negation_first:
         return True

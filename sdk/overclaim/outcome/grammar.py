@@ -8,12 +8,12 @@ from overclaim.outcome.deeds import deed
 from overclaim.outcome.denials import WORTHY, denied_habit, denied_state
 from overclaim.outcome.denied_deeds import denial
 from overclaim.outcome.findings import FORMED, finding
-from overclaim.outcome.free_deeds import deed_in_clause, inability, managed
+from overclaim.outcome.free_deeds import deed_in_clause, inability, managed, settled_now
 from overclaim.outcome.free_findings import bad_word, clause_denial, out_of_reach, parted
 from overclaim.outcome.language import Language
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.phrases import PHRASES
-from overclaim.outcome.scan import Event, Scan, clause_start, is_modal
+from overclaim.outcome.scan import HABIT, Event, Scan, clause_start, is_modal
 from overclaim.outcome.statives import now_does
 
 
@@ -31,32 +31,30 @@ def scan(sentence: Sentence, words: list[str], lang: Language) -> Scan:
 
 
 def _worth_a_look(words: list[str], lang: Language) -> list[int]:
-    watched, openers = lang.watched, lang.openers
+    """The indexes of words that can make something of a sentence; what each is by itself is kept for the next text."""
+    telling = lang.tells
+    last = len(words) - 1
     return [
         at
         for at, word in enumerate(words)
-        if word in watched
-        or (word in openers and not openers[word].isdisjoint(words[at + 1 : at + 2]))
-        or word[-2:] == "ed"
-        or word[-3:] == "ble"
-        or word.isdecimal()
+        if (seconds := telling[word]) is not None and (not seconds or (at < last and words[at + 1] in seconds))
     ]
 
 
 def _step(state: Scan, at: int) -> int:
-    word = state.words[at]
-    if word not in state.lang.heads:
+    lang, word = state.lang, state.words[at]
+    if word not in lang.heads:
         pass
     elif state.has("contrast", word):
         state.hedged = state.doubted = state.conditional = state.hypothesis = False
-    elif word in state.lang.chain and is_modal(state, at) and state.words[at + 1 : at + 2] != ["not"]:
+    elif word in lang.chain and is_modal(state, at) and state.words[at + 1 : at + 2] != ["not"]:
         state.modal = at
-    for end, kind in state.lang.phrases_at(state.words, at) if word in state.lang.phrases else ():
+    for end, kind in lang.phrases_at(state.words, at) if word in lang.phrases else ():
         if taken := PHRASES[kind](state, at, end):
             return taken
-    if state.lang.clause_reach:
+    if lang.clause_reach:
         return _step_in_clause(state, at)
-    if (word in state.lang.telling or word[-2:] in FORMED or word.isdecimal()) and (taken := finding(state, at)):
+    if (word in lang.telling or word[-2:] in FORMED or word.isdecimal()) and (taken := finding(state, at)):
         return taken
     if word == "not":
         return _denied(state, at)
@@ -76,7 +74,9 @@ def _step_in_clause(state: Scan, at: int) -> int:
     failed_answer(state, at)
     counted_trouble(state, at)
     deed_in_clause(state, at)
-    if not state.lang.unspaced:
+    if state.lang.unspaced:
+        settled_now(state, at)
+    else:
         clause_denial(state, at)
     return at + 1
 
@@ -88,7 +88,7 @@ def _denied(state: Scan, at: int) -> int:
     if len(state.events) > known or state.mode == "rule":
         return end
     if denied_habit(state, at):
-        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True, mode="habit"))
+        state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True, mode=HABIT))
     elif denied_state(state, at):
         waiting = "yet" in state.words[at - 2 : at + 5]
         outcome = Outcome.PARTIAL if waiting else Outcome.FAILURE

@@ -51,9 +51,9 @@ def handed_over(call: Call) -> bool:
     )
 
 
-def waits_in_house(call: Call) -> bool:
-    """Pending, and not yet with the service that is to do it."""
-    return pending(call) and not handed_over(call)
+def sent(call: Call) -> bool:
+    """A message that a service took over: most of them never say more."""
+    return call.operation.action == "send" and handed_over(call)
 
 
 def unfinished(call: Call) -> bool:

@@ -19,9 +19,9 @@ from overclaim.outcome.history import (
     hollow,
     last_calls,
     pending,
+    sent,
     unfinished,
     waits_for_act,
-    waits_in_house,
 )
 from overclaim.outcome.lexicon import looks
 from overclaim.outcome.model import (
@@ -57,18 +57,22 @@ TITLES = {
 _RULES = {Verdict.CONTRADICTED: "OC101", Verdict.UNSUPPORTED: "OC102", Verdict.PENDING: "OC103"}
 _Told = tuple[Verdict, str, tuple[int, ...]]
 # What may be wrong with the state of an operation that is said to be done, the worst first.
-_DONE: tuple[tuple[Verdict, str, Callable[[Call], bool]], ...] = (
+_WRONG: tuple[tuple[Verdict, str, Callable[[Call], bool]], ...] = (
     (Verdict.CONTRADICTED, "operation.last_outcome_failed", bad),
     (Verdict.UNSUPPORTED, "operation.unusually_empty", hollow),
-    (Verdict.UNSUPPORTED, "operation.action_required", waits_for_act),
-    (Verdict.PENDING, "operation.still_pending", pending),
 )
-# What is only said to be started may well be pending, and a message is sent once a service has taken it over.
+_DONE = (
+    *_WRONG,
+    (Verdict.UNSUPPORTED, "operation.action_required", waits_for_act),
+    (Verdict.PENDING, "operation.still_pending", lambda call: pending(call) and not sent(call)),
+    (Verdict.SUPPORTED, "operation.handed_over", sent),
+)
+# What is only said to be started may well be pending, and to be sent it is enough that a service has taken it over.
 _BY_ACTION = {
-    "start": (*_DONE[:2], (Verdict.SUPPORTED, "operation.started", pending)),
+    "start": (*_WRONG, (Verdict.SUPPORTED, "operation.started", pending)),
     "send": (
         *_DONE[:3],
-        (Verdict.PENDING, "operation.still_pending", waits_in_house),
+        (Verdict.PENDING, "operation.still_pending", lambda call: pending(call) and not handed_over(call)),
         (Verdict.SUPPORTED, "operation.handed_over", handed_over),
     ),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from overclaim.outcome.conjugation import forms as conjugated
@@ -21,6 +21,8 @@ _PUNCTUATION = r"[,;:()—–，、；：（）]"
 _WORD = r"[\w\u0900-\u0963\u0966-\u097f]+"
 _SPACED = re.compile(rf"\d+(?:[.,:]\d+)+|{_WORD}(?:['’]\w+)?|{_PUNCTUATION}")
 _HYPHENED = re.compile(rf"\d+(?:[.,:]\d+)+|{_WORD}(?:-{_WORD})*(?:['’]\w+)?|{_PUNCTUATION}")
+_ASCII_SPACED = re.compile(r"\d+(?:[.,:]\d+)+|[A-Za-z0-9_]+(?:'[A-Za-z0-9_]+)?|[,;:()]", re.A)
+_ASCII_HYPHENED = re.compile(r"\d+(?:[.,:]\d+)+|[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*(?:'[A-Za-z0-9_]+)?|[,;:()]", re.A)
 _UNSPACED = re.compile(rf"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]|\d+(?:[.,:]\d+)*|[A-Za-z_]+|{_PUNCTUATION}")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -30,6 +32,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE_WORDS = 200
 _ENGLISH_SHARE = 0.34
 _LETTERS = re.compile(r"[^\W\d_]+")
+_BEYOND_ASCII = re.compile("[^\\W\\d_A-Za-z]")
+_ASCII_LETTERS = re.compile("[a-z]+")
 _GLANCE = 300  # characters that mostly show that a text is English
 _SAMPLE = 1500  # characters that decide the language
 PUNCTUATION = frozenset(",;:()—–，、；：（）")
@@ -59,16 +63,41 @@ class Verb:
     alone: bool = False
 
 
+class Telling(dict[str, frozenset[str] | None]):
+    """What each word is worth by itself: None for nothing, an empty set for a look, else the words to look for next.
+
+    It fills as texts are read, up to a bound.
+    """
+
+    def __init__(self, watched: frozenset[str], openers: Mapping[str, frozenset[str]]) -> None:
+        super().__init__()
+        self._watched, self._openers = watched, openers
+
+    def __missing__(self, word: str) -> frozenset[str] | None:
+        seconds = self._openers.get(word)
+        if word in self._watched or word[-2:] == "ed" or word[-3:] == "ble" or word.isdecimal():
+            seconds = _NOTHING
+        if len(self) < _KEPT:
+            self[word] = seconds
+        return seconds
+
+
+_NOTHING = frozenset[str]()
+_KEPT = 50_000  # words
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """The tables of one language.
 
     clause_reach: auxiliaries may stand anywhere in the clause. phrases: by first and second word ("" for none).
-    heads: words of contrast and auxiliaries. firsts: the first words of the phrases of each kind. watched: every word
+    heads: words of contrast and auxiliaries. firsts: the first words of the phrases of each kind;
+    pairs: with their second words ("" for none). watched: every word
     that can make something of a sentence. openers: words that do so only before certain others. verb_last: of two
     verbs of a clause the later is the deed. negation_first: a negation stands before its verb. parted: what a verb and
     the particle at the end of its clause say. telling: words of bad findings. stops: what ends a clause. measures:
-    words of quantity. participle: the shape of a participle of whatever verb.
+    words of quantity. participle: the shape of a participle of whatever verb. parting: verbs that a later particle
+    changes. apart: words taken apart so far. tells: what each word is worth by itself.
     """
 
     code: str
@@ -88,6 +117,7 @@ class Language:
     beginnings: Mapping[str, str]
     chain: frozenset[str] = field(default_factory=frozenset[str])
     firsts: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    pairs: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict[str, Mapping[str, frozenset[str]]])
     heads: frozenset[str] = field(default_factory=frozenset[str])
     watched: frozenset[str] = field(default_factory=frozenset[str])
     openers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -96,23 +126,45 @@ class Language:
     no_nouns: frozenset[str] = field(default_factory=frozenset[str])
     measures: frozenset[str] = field(default_factory=frozenset[str])
     participle: re.Pattern[str] | None = None
+    parting: frozenset[str] = field(default_factory=frozenset[str])
+    apart: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    tells: Telling = field(default_factory=lambda: Telling(frozenset(), {}))
 
     def tokens(self, text: str) -> tuple[list[str], list[int]]:
         """The words of a text in lower case, contractions taken apart, and where each starts."""
-        pattern = _UNSPACED if self.unspaced else _HYPHENED if self.clause_reach else _SPACED
-        lower = text.lower()
+        pattern, lower = self._pattern(text), text.lower()
         matches = list(pattern.finditer(lower if len(lower) == len(text) else text))
         words, starts = [match.group() for match in matches], [match.start() for match in matches]
         if "'" in text or "’" in text or not self.contractions.keys().isdisjoint(words):
             return self._taken_apart(words, starts)
         return words, starts
 
+    def words_of(self, text: str) -> list[str]:
+        """The words alone, as tokens gives them."""
+        pattern, lower = self._pattern(text), text.lower()
+        words: list[str] = pattern.findall(lower if len(lower) == len(text) else text)
+        if "'" in text or "’" in text or not self.contractions.keys().isdisjoint(words):
+            return self._taken_apart(words, [0] * len(words))[0]
+        return words
+
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        """What a word is; plain letters are told apart faster."""
+        if self.unspaced:
+            return _UNSPACED
+        if text.isascii():
+            return _ASCII_HYPHENED if self.clause_reach else _ASCII_SPACED
+        return _HYPHENED if self.clause_reach else _SPACED
+
     def _taken_apart(self, joined: list[str], places: list[int]) -> tuple[list[str], list[int]]:
         words: list[str] = []
         starts: list[int] = []
         for word, start in zip(joined, places, strict=True):
             if "'" in word or "’" in word or word in self.contractions:
-                parts = self._apart(word.replace("’", "'"))
+                parts = self.apart.get(word)
+                if parts is None:
+                    parts = self._apart(word.replace("’", "'"))
+                    if len(self.apart) < _KEPT:
+                        self.apart[word] = parts
                 words.extend(parts)
                 starts.extend([start] * len(parts))
             else:
@@ -126,11 +178,13 @@ class Language:
         if group is None:
             return []
         found: list[tuple[int, str]] = []
-        for rest, kind in group.get(words[at + 1], ()) if at + 1 < len(words) else ():
-            end = at + 1 + len(rest)
-            if words[at + 1 : end] == rest:
+        after = at + 1
+        for rest, kind in group.get(words[after], ()) if after < len(words) else ():
+            end = after + len(rest)
+            if words[after:end] == rest:
                 found.append((end, kind))
-        found.extend((at + 1, kind) for _, kind in group.get("", ()))
+        if "" in group:
+            found += [(after, kind) for _, kind in group[""]]
         return found
 
     def _apart(self, word: str) -> tuple[str, ...]:
@@ -177,6 +231,7 @@ def language(code: str) -> Language:
         negation_first=bool(raw.get("negation_first")),
         parted=_parted(raw.get("parted", {})),
         separable={(k.split()[0], k.split()[1]): v for k, v in raw.get("separable", {}).items()},
+        parting=frozenset(pair.split()[0] for pair in raw.get("separable", {})),
         contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
         endings=raw.get("endings", {}),
         beginnings=raw.get("beginnings", {}),
@@ -221,18 +276,22 @@ def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) ->
             first, *rest = bare.tokens(phrase)[0]
             found.setdefault(first, []).append((rest, kind))
     ordered = {first: _by_second(group) for first, group in found.items()}
-    firsts: dict[str, set[str]] = {}
+    pairs: dict[str, dict[str, frozenset[str]]] = {}
     for first, group in found.items():
-        for _, kind in group:
-            firsts.setdefault(kind, set()).add(first)
+        for rest, kind in group:
+            seconds = pairs.setdefault(kind, {})
+            seconds[first] = seconds.get(first, frozenset[str]()) | {rest[0] if rest else ""}
     done = {form for form, verb in bare.verbs.items() if verb.done}
     denying = _union(bare.sets, ("negation",)) if bare.clause_reach else frozenset({"not", "no"})
     lone = {first for first, group in ordered.items() if "" in group}
     watched = frozenset({*lone, *done, *_union(bare.sets, _WATCHED), *denying})
     openers = {first: frozenset(group) for first, group in ordered.items() if first not in watched}
-    kinds = {kind: frozenset(words) for kind, words in firsts.items()}
+    kinds = {kind: frozenset(seconds) for kind, seconds in pairs.items()}
     heads = bare.chain | _union(bare.sets, ("contrast",))
-    return replace(bare, heads=heads, phrases=ordered, firsts=kinds, watched=watched, openers=openers)
+    tells = Telling(watched, openers)
+    return replace(
+        bare, heads=heads, phrases=ordered, firsts=kinds, watched=watched, openers=openers, tells=tells, pairs=pairs
+    )
 
 
 def _by_second(group: list[Phrase]) -> dict[str, tuple[Phrase, ...]]:
@@ -322,12 +381,14 @@ def _lone_phrases(known: Language) -> Iterator[str]:
 def detect(text: str) -> str:
     """The code of the language of a text; "" where nothing tells; "?" for a language without a lexicon."""
     sample = text[:_SAMPLE]
-    if not sample.isascii() and (script := _by_script(sample)):
+    plain = sample.isascii() or not _BEYOND_ASCII.search(sample)  # signs and emoji tell no language
+    if not plain and (script := _by_script(sample)):
         return script
-    if sample.isascii() and _plainly_english(_LETTERS.findall(sample[:_GLANCE].lower())):
+    letters = _ASCII_LETTERS if plain else _LETTERS
+    if plain and _plainly_english(letters.findall(sample[:_GLANCE].lower())):
         return "en"
-    words = _LETTERS.findall(sample.lower())[:_SAMPLE_WORDS]
-    if sample.isascii() and _plainly_english(words):
+    words = letters.findall(sample.lower())[:_SAMPLE_WORDS]
+    if plain and _plainly_english(words):
         return "en"
     scores: dict[str, int] = {}
     vocabulary = _vocabulary()
@@ -353,6 +414,7 @@ _SPELLINGS = (  # letters that only one of the languages read here writes so
 )
 
 
+@lru_cache(8_192)
 def _by_spelling(word: str) -> tuple[str, ...]:
     """The languages that an unknown word looks like."""
     return tuple(code for code, letters in _SPELLINGS if letters.search(word)) if len(word) > 3 else ()

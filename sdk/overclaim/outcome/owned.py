@@ -13,7 +13,9 @@ from overclaim.outcome.model import BoundClaim, Call, Effect, Evidence, Grade, O
 
 def apart(bound: Sequence[BoundClaim], calls: Sequence[Call]) -> tuple[BoundClaim, ...]:
     """The claims, without the calls that another claim tells better, and with the failures that only it mended."""
-    return tuple(_alone(one, [other for other in bound if other is not one and _is_deed(other)], calls) for one in bound)
+    return tuple(
+        _alone(one, [other for other in bound if other is not one and _is_deed(other)], calls) for one in bound
+    )
 
 
 def _is_deed(one: BoundClaim) -> bool:

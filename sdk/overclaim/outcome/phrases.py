@@ -19,14 +19,13 @@ from overclaim.outcome.regions import (
     after,
     answer,
     aside_before,
+    at_last,
     cause_before,
     completed,
     conditional,
     diagnosis,
-    at_last,
     exception,
     first_try,
-    is_trouble,
     lacking,
     needless,
     neither,
@@ -142,20 +141,20 @@ def _finding(state: Scan, at: int, end: int) -> int:
 
 def _still_ahead(state: Scan, at: int) -> bool:
     """As in "会失败": what will come, or comes in general."""
-    return any(state.has("ahead", word) for word in state.words[clause_start(state, at) : at])
+    return state.any_of("ahead", state.words[clause_start(state, at) : at])
 
 
 def _no_longer(state: Scan, at: int, end: int) -> int:
     """As in "no longer free", which is bad; "the bug no longer occurs" is good."""
     before = chain_before(state, at)
     subject = state.words[clause_start(state, at) : before.first]
-    trouble = any(state.has("trouble_nouns", word) for word in subject)
+    trouble = state.any_of("trouble_nouns", subject)
     verb = state.words[end] if end < len(state.words) else ""
     if verb == "be" and any(event.action in _SHUT for event in state.events):
         return end + 2
     if hypothetical(state, before) or state.has("relative", before.subject):
         return end
-    if any(state.has("trouble_nouns", word) for word in state.words[end : end + _SOON]):
+    if state.any_of("trouble_nouns", state.words[end : end + _SOON]):
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state"))
         return end + _SOON
     if trouble or any(state.has(part, verb) for part in ("fail_verbs", "bad_states", "refused")):
@@ -206,7 +205,7 @@ def _incident(state: Scan, at: int, end: int) -> int:
 
 
 def _handoff(state: Scan, at: int, end: int) -> int:
-    if any(state.has("maybe", word) for word in chain_before(state, at).words):
+    if state.any_of("maybe", chain_before(state, at).words):
         return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
     return end
@@ -229,23 +228,23 @@ def _soft_failure(state: Scan, at: int, end: int) -> int:
         if _none_of_it(state, end):
             return clean(state, end - 1)
         near = state.words[end : end + 4]
-        if any(state.has("trouble", word) for word in near) and not any(state.has("wanting", word) for word in near):
+        if state.any_of("trouble", near) and not state.any_of("wanting", near):
             return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
     return end
 
 
 def _none_of_it(state: Scan, end: int) -> bool:
-    """As in "there are no errors", "no overdue invoices", "no meeting on Friday", "no lock file any more": an answer."""
+    """As in "there are no errors", "no overdue invoices", "no meeting on Friday", "no lock file any more"."""
     near = state.words[end : end + _BEHIND]
-    if any(state.has("trouble_nouns", word) for word in near[:4]) or any(state.has("bad_states", word) for word in near[:1]):
+    if state.any_of("trouble_nouns", near[:4]) or state.any_of("bad_states", near[:1]):
         return True
-    if any(state.has("wanting", word) for word in near):
+    if state.any_of("wanting", near):
         return False
     if "anymore" in near or any(pair == ("any", "more") for pair in pairwise(near)):
         return True
-    dated = any(state.has("dates", word) for word in near)
-    return dated and any(state.has("calendar_things", word) for word in near[:3])
+    dated = state.any_of("dates", near)
+    return dated and state.any_of("calendar_things", near[:3])
 
 
 _BEHIND = 9  # words after "there is no"
@@ -253,7 +252,7 @@ _BEHIND = 9  # words after "there is no"
 
 def _uncertain(state: Scan, at: int, end: int) -> int:
     past = chain_before(state, at).words & state.lang.sets.get("past_be", frozenset())
-    if past and any(state.has("therefore", word) for word in state.words[end:]):
+    if past and state.any_of("therefore", state.words[end:]):
         return end
     state.add(Event(at, clause_start(state, at), Outcome.FAILURE))
     return until(state, end, lambda i: state.words[i] in (";", "but"))
@@ -268,7 +267,7 @@ def _hedge(state: Scan, at: int, end: int) -> int:
 def _weak_hedge(state: Scan, at: int, end: int) -> int:
     """As in "I believe the invite is sent": the user is told that it is done; "I think you are right" tells nothing."""
     del at
-    state.hedged = any(state.has("you", word) for word in state.words[end : end + 3])
+    state.hedged = state.any_of("you", state.words[end : end + 3])
     return end
 
 

@@ -36,7 +36,9 @@ def _went_on(state: Scan, at: int) -> int:
     if state.words[at].endswith("ing"):
         found = next((i for i in opens if i > at + 1 and _anew(state, i) and state.has("definite", state.words[i])), 0)
     else:
-        found = next((i for i in opens if state.has("self", state.words[i]) or state.words[i] in ("it", "everything")), 0)
+        found = next(
+            (i for i in opens if state.has("self", state.words[i]) or state.words[i] in ("it", "everything")), 0
+        )
     if found and (state.words[at].startswith("re") or state.words[found] == "it"):
         state.lasts.append(found)
     return found
@@ -46,7 +48,7 @@ def _anew(state: Scan, at: int) -> bool:
     """Whether a second noun phrase begins: "the page | the form went"."""
     before = state.words[at - 1]
     return before.isalpha() and not any(
-        state.has(part, before) for part in ("prepositions", "articles", "join", "definite")
+        state.has(part, before) for part in ("prepositions", "articles", "join", "told_of")
     )
 
 
@@ -100,7 +102,7 @@ def aside_before(state: Scan, at: int, end: int) -> int:
 
 def after(state: Scan, at: int, end: int) -> int:
     """As in "重试之后": a condition only where what follows is still to come."""
-    if any(state.has("ahead", word) for word in state.words[end:]):
+    if state.any_of("ahead", state.words[end:]):
         state.events = [event for event in state.events if event.start != clause_start(state, at)]
         return conditional(state, at, end)
     return end
@@ -143,7 +145,7 @@ def completed(state: Scan, at: int, end: int) -> int:
     """As in "…ました": an ending that says of whatever verb stands before it that it was done."""
     start = clause_start(state, at)
     action = _nearest_action(state, start, at) if state.lang.unspaced else ""
-    if not state.lang.unspaced and any(state.has("negation", word) for word in state.words[start:end]):
+    if not state.lang.unspaced and state.any_of("negation", state.words[start:end]):
         return 0
     if any(state.has("future", word) or state.has("maybe", word) for word in state.words[start:at]):
         return end

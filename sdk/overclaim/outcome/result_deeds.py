@@ -1,6 +1,6 @@
 """Rules on what one dict of a call that was to do something says was not done, without any word of failure.
 
-{"revoked": false}, {"reservation": null, "reason": ..}, {"email": ["Enter a valid address."]}, {"a": "a.md", "b": null}.
+{"revoked": false}, {"reservation": null, "reason": ..}, {"email": ["Enter a valid address."]}, {"a": "x", "b": null}.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from overclaim.outcome.payload import plain
 from overclaim.outcome.result_asked import ends, given_words, past_forms
 from overclaim.outcome.result_rules import line_pattern, names, words
 from overclaim.outcome.result_texts import text_evidence
-from overclaim.outcome.result_view import View, size, status_word
+from overclaim.outcome.result_view import View, size, status_word, whole
 from overclaim.outcome.words import split_name
 
 _FEW = 6
@@ -38,11 +38,11 @@ def undone(view: View) -> list[Evidence]:
     own = any(one in past_forms(verb) for one in flags for verb in split_name(view.context.tool))
     if len(view.value) == 1 and not own:
         return [] if view.identified else _fact("flag.done_false", Outcome.EMPTY, listed)
-    told = [value for _, value in view.present("reason") if isinstance(value, (str, list)) and value]
+    told = [value for _, value in view.present("reason") if not (payload.is_void(value) or whole(value) is not None)]
     if any(one.outcome is Outcome.PENDING for text in told if isinstance(text, str) for one in _read(text, view)):
         return _fact("flag.pending_true", Outcome.PENDING, listed)
     plainly = view.context.effect is Effect.WRITE and not names("plain_deed").isdisjoint(flags)
-    other = not view.identified and not ends(view.context.tool) and (told or plainly)
+    other = not view.identified and not ends(view.context.tool) and (bool(told) or plainly)
     return _fact("flag.done_false", Outcome.FAILURE, listed) if own or other else []
 
 
@@ -83,7 +83,7 @@ def field_errors(view: View) -> list[Evidence]:
     if view.reading or view.depth or not 1 <= len(view.value) <= _MOST:
         return []
     lists = [plain(item) for item in view.fields.values()]
-    if not all(isinstance(one, list) and one for one in lists):
+    if any(not isinstance(one, list) or payload.is_void(cast("object", one)) for one in lists):
         return []
     texts = [text for one in lists for text in cast("list[object]", one)[:_FEW]]
     wrong = line_pattern("field_error").search

@@ -177,7 +177,8 @@ def _shortfall(view: View) -> list[Evidence]:
     asked = max((size(value) or 0 for _, value in view.present("requested")), default=0)
     if not asked or view.reading:
         return []
-    done = [count for name, value in view.fields.items() if _is_done(name) and (count := size(plain(value))) is not None]
+    counts = [size(plain(value)) for name, value in view.fields.items() if _is_done(name)]
+    done = [count for count in counts if count is not None]
     if not done:
         return []
     skipped = sum(size(value) or 0 for _, value in view.present("skipped"))

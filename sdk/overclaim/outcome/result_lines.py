@@ -13,7 +13,9 @@ from overclaim.outcome.result_view import status_word
 _MOST = 6_000
 _LEAST = 2
 _TAIL = 4
-_LEVEL = re.compile(r"^[^\n]{0,60}?(?<![\w/])\[?(ERROR|FATAL|CRITICAL|SEVERE|ERR|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b(?=[\]:\s|-])")
+_LEVEL = re.compile(
+    r"^[^\n]{0,60}?(?<![\w/])\[?(ERROR|FATAL|CRITICAL|SEVERE|ERR|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b(?=[\]:\s|-])"
+)
 _BAD_LEVELS = frozenset({"ERROR", "FATAL", "CRITICAL", "SEVERE", "ERR"})
 _CELLS = re.compile(r"\s*\|\s*|\t+|\s{2,}|\s+[:–—-]+>?\s+|:\s+|,\s*")
 _RULE = re.compile(r"[\s|:+=-]*")

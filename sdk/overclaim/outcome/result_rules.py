@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -167,8 +168,14 @@ def line_rules() -> tuple[TailRule, ...]:
 def triggers() -> tuple[str, ...]:
     """Pieces of words of which a short text holds one if a rule for texts can match it."""
     pieces = dict.fromkeys([*table("results")["lines"]["trigger"], *table("replies")["lines"]["trigger"]])
-    least = (one for one in pieces if not any(other != one and other in one for other in pieces))
-    return tuple(sorted(least, key=len))  # what is short is likelier to be there
+    return _least(pieces)
+
+
+def _least(pieces: Iterable[str]) -> tuple[str, ...]:
+    """Pieces without those that hold another one, the short ones first, for they are likelier to be there."""
+    given = tuple(dict.fromkeys(pieces))
+    least = (one for one in given if not any(other != one and other in one for other in given))
+    return tuple(sorted(least, key=len))
 
 
 def _tail_rule(row: dict[str, Any]) -> TailRule:
@@ -198,6 +205,6 @@ def _text_rule(row: dict[str, Any]) -> TextRule:
         chars=row["chars"],
         lines=row["lines"],
         effects=frozenset(Effect(name) for name in row.get("effects", list(Effect))),
-        hints=tuple(row.get("hints", ())),
+        hints=_least(row.get("hints", ())),
         commands=bool(row.get("commands")),
     )

@@ -32,10 +32,14 @@ _BAD_WORD = (
     r"|undelivered|invalid|timeout|timed[_-]?out|not[_-]\w{1,20})"
 )
 _BAD_STATE = re.compile(
-    rf"\s(?:status|stat|state|result|success|ok|outcome|code|etat|estado|zustand)\s{{0,3}}=\s{{0,3}}[\"'](?:{_BAD_WORD}|false|[45]\d\d)[\"']", re.I
+    r"\s(?:status|stat|state|result|success|ok|outcome|code|etat|estado|zustand)"
+    rf"\s{{0,3}}=\s{{0,3}}[\"'](?:{_BAD_WORD}|false|[45]\d\d)[\"']",
+    re.I,
 )
 _BAD_ELEMENT = re.compile(
-    rf"<(?:[\w.-]{{1,20}}:)?(?:status|state|result|outcome|success|statusCode|etat|estado)>\s{{0,10}}(?:{_BAD_WORD}|false|[45]\d\d)\s{{0,10}}</", re.I
+    r"<(?:[\w.-]{1,20}:)?(?:status|state|result|outcome|success|statusCode|etat|estado)>"
+    rf"\s{{0,10}}(?:{_BAD_WORD}|false|[45]\d\d)\s{{0,10}}</",
+    re.I,
 )
 _REFUSED = frozenset({
     "refused", "rejected", "failed", "failure", "error", "fault", "exception", "denied", "declined", "undelivered",
@@ -43,6 +47,7 @@ _REFUSED = frozenset({
 })  # fmt: skip
 _ZERO = re.compile(r"\s(?:count|n|num|total)\s{0,3}=\s{0,3}[\"']0[\"']", re.I)
 _MOST_TAGS = 60
+_DOCUMENTS = ("html", "svg", "rss", "feed")
 _MULTISTATUS = re.compile(r"<(?:[\w.-]{1,20}:)?status>\s{0,10}HTTP/[\d.]{1,4} ([45]\d\d)\b")
 _REPR = re.compile(
     r"<(?:coroutine|async_generator|generator|function|bound method|built-in (?:function|method)|Task|Future|class"
@@ -90,12 +95,14 @@ def _xml(head: str, context: Context) -> Evidence | None:
     inner = [name for name, _ in tags[1:]]
     if _BAD_ATTRIBUTE.search(attributes) or (inner and _first_bad(inner)):
         return _BAD_STATUS
-    return _BAD_STATUS if root == "multistatus" and _MULTISTATUS.search(head) else None
+    if root == "multistatus" and _MULTISTATUS.search(head):
+        return _BAD_STATUS
+    return _of_deed(root, "", head, context)
 
 
 def _of_deed(root: str, attributes: str, head: str, context: Context) -> Evidence | None:
     """A document that tells of a change: its own state, or one of its parts that was refused."""
-    if context.effect is Effect.READ or reporting(context) or is_data(context) or root in ("html", "svg", "rss", "feed"):
+    if context.effect is Effect.READ or reporting(context) or is_data(context) or root in _DOCUMENTS:
         return None
     if _BAD_STATE.search(attributes):
         return _BAD_STATUS

@@ -23,8 +23,8 @@ _STATUS_TEXT = re.compile(r"\A(?:HTTP/[\d.]+ )?([1-5]\d\d)(?:\s[\w '-]{0,40})?\Z
 _SEPARATORS = re.compile(r"[\s\-]+")
 
 
-class kept:  # noqa: N801 - used like functools.cached_property, which takes a lock in Python 3.11
-    """A property that is worked out once and then stands in the instance."""
+class kept:
+    """A property that is worked out once, as functools.cached_property, which in Python 3.11 takes a lock."""
 
     def __init__(self, work: Callable[[Any], bool]) -> None:
         self._work, self._name = work, work.__name__

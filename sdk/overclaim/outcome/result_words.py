@@ -84,7 +84,7 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
         weak = word in words("pending_weak") and view.rich and not view.answer
         own = word in words("record_state") and view.identified and not (_owes(view) or unfinished_kind(view))
         ahead = word in words("next_step") and view.identified
-        return [] if weak or own or ahead else [_about_call(_pending_rule(word), Outcome.PENDING, word, view)]
+        return [] if weak or own or ahead else [_about_call(_pending_rule(word, view), Outcome.PENDING, word, view)]
     if word in words("empty"):
         return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
     if word in words("success") and (view.answer or not view.reading):
@@ -97,11 +97,13 @@ def _owes(view: View) -> bool:
     return any(payload.is_void(plain(view.fields[name])) for name in _RESULTS if name in view.fields)
 
 
-def _pending_rule(word: str) -> str:
+def _pending_rule(word: str, view: View) -> str:
     """Under way, taken over by a service, or waiting for somebody to act before anything happens."""
-    if word in words("action_required") or word.startswith(_ends("action_prefix")) or word.endswith(_ends("action_ends")):
+    ends, starts = _ends("action_ends"), _ends("action_prefix")
+    if word in words("action_required") or word.startswith(starts) or word.endswith(ends):
         return "status_word.action_required"
-    return "status_word.handed_over" if word in words("handed_over") else "status_word.pending"
+    taken = word in words("handed_over") and tool_words("money").isdisjoint(split_name(view.context.tool))
+    return "status_word.handed_over" if taken else "status_word.pending"
 
 
 def _is_verdict(word: str, view: View) -> bool:

@@ -39,6 +39,7 @@ _BOXED = re.compile(r"\\boxed\{([^{}]{1,200})\}")
 _REACT_CALL = re.compile(r"^\s*Action(?: Input)?\s*:.*$", re.I | re.M)
 _OBSERVATION = re.compile(r"^\s*Observation\s*:.*?(?=^\s*(?:Thought|Action|Final Answer)\s*:|\Z)", re.I | re.M | re.S)
 _LABEL = re.compile(r"^\s*(?:THOUGHT|Thought|Code|Reasoning|Assistant|AI|Response|Reflection)\s*:[ \t]*", re.M)
+_LABELS = ("THOUGHT", "Thought", "Code", "Reasoning", "Assistant", "AI", "Response", "Reflection")
 _QUOTE = re.compile(r"^[ \t]*>.*$", re.M)
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:[\w.]+.*)?", re.M)
 _LOG_LINE = re.compile(
@@ -54,7 +55,6 @@ _NOISE = (
     ("Warning:", _LOG_LINE),
     ("INFO", _LOG_LINE),
     (">", _QUOTE),
-    (":", _LABEL),
     ("TERMINATE", _CONTROL_LINE),
     ("<|", _CONTROL_LINE),
 )
@@ -105,7 +105,9 @@ def _clean(text: str) -> str:
         text = f"{text[:HEAD]}\n\n{text[-TAIL:]}"
     if not text.isascii():
         text = plain_letters(text.encode("utf-8", "replace").decode("utf-8"))
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", " ").strip()
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\x00", " ").strip()
 
 
 def _in_json(text: str) -> str:
@@ -196,6 +198,7 @@ def _tidy(prose: str) -> str:
     prose = _without_objects(prose) if "\n}" in prose else prose
     prose = _rows_as_items(prose) if "|" in prose and "--" in prose else prose
     prose = _without(prose, _NOISE)
+    prose = _LABEL.sub("", prose) if ":" in prose and any(label in prose for label in _LABELS) else prose
     prose = _LINK.sub(r"\1 \2", prose) if "](" in prose else prose
     return _without(prose, _MARKUP).strip()
 

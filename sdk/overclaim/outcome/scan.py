@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from overclaim.outcome.clauses import Sentence
@@ -17,6 +17,7 @@ _LONGEST_CHAIN = 16
 SILENT = ("future", "other", "rule", "state")  # modes of verbs that claim nothing, and of what is joined to them
 CLEAN = "clean"  # mode of what only says that there is no trouble
 WAITS = "waits"  # mode of what only says that something is pending
+HABIT = "habit"  # mode of what may say only how things are in general
 MAX_EVENTS = 128  # of one sentence
 
 
@@ -35,13 +36,38 @@ class Event:
 
 
 @dataclass(slots=True)
+class Chain:
+    """The auxiliaries and adverbs right before a verb, and the word before them."""
+
+    words: set[str]
+    first: int
+    subject: str
+
+
+def _no_events() -> list[Event]:
+    return []
+
+
+def _no_places() -> list[int]:
+    return []
+
+
+def _no_words() -> set[int]:
+    return set()
+
+
+def _no_chains() -> dict[int, Chain]:
+    return {}
+
+
+@dataclass(slots=True)
 class Scan:
     """The state of reading one sentence."""
 
     lang: Language
     words: list[str]
     sentence: Sentence
-    events: list[Event] = field(default_factory=list[Event])
+    events: list[Event] = field(default_factory=_no_events)
     skip: int = 0
     doubted: bool = False
     hedged: bool = False
@@ -51,14 +77,20 @@ class Scan:
     hypothesis: bool = False  # opens with an "if"
     modal: int = -1  # index of the last "will", "would", "can", ...
     partial: bool = False
-    spoken: set[int] = field(default_factory=set[int])  # words of phrases that deny only trouble
-    firsts: list[int] = field(default_factory=list[int])  # where a first try is told
-    lasts: list[int] = field(default_factory=list[int])  # where it is told what came of it in the end
+    spoken: set[int] = field(default_factory=_no_words)  # words of phrases that deny only trouble
+    firsts: list[int] = field(default_factory=_no_places)  # where a first try is told
+    lasts: list[int] = field(default_factory=_no_places)  # where it is told what came of it in the end
+    chains: dict[int, Chain] = field(default_factory=_no_chains)  # those read so far, by the word after them
     mode: str = ""  # how the last verb was read, for verbs joined to it by "and"
 
     def has(self, part: str, word: str) -> bool:
         """Whether the lexicon lists a word in that part."""
         return word in self.lang.sets.get(part, ())
+
+    def any_of(self, part: str, words: Iterable[str]) -> bool:
+        """Whether the lexicon lists one of the words in that part."""
+        listed = self.lang.sets.get(part)
+        return listed is not None and not listed.isdisjoint(words)
 
     def stop(self, at: int) -> bool:
         """Whether the word at an index ends a clause."""
@@ -80,15 +112,6 @@ class Scan:
         self.events.append(event)
 
 
-@dataclass(slots=True)
-class Chain:
-    """The auxiliaries and adverbs right before a verb, and the word before them."""
-
-    words: set[str]
-    first: int
-    subject: str
-
-
 def until(state: Scan, at: int, stops: Callable[[int], bool]) -> int:
     """The next index at which a condition holds, or the end of the sentence."""
     while at < len(state.words) and not stops(at):
@@ -98,6 +121,13 @@ def until(state: Scan, at: int, stops: Callable[[int], bool]) -> int:
 
 def chain_before(state: Scan, at: int) -> Chain:
     """The auxiliaries and adverbs before a word; in languages of clause reach, those of its whole clause."""
+    found = state.chains.get(at)
+    if found is None:
+        found = state.chains[at] = _chain_before(state, at)
+    return found
+
+
+def _chain_before(state: Scan, at: int) -> Chain:
     if state.lang.clause_reach:
         last = at + _LONGEST_CLAUSE
         start, end = clause_start(state, at), until(state, at, lambda i: i == last or state.stop(i))
@@ -138,45 +168,50 @@ def ahead(state: Scan, at: int) -> bool:
 
 def clause_start(state: Scan, at: int) -> int:
     """The index of the first word of the clause that holds an index."""
+    words, stops = state.words, state.lang.stops
     first = max(0, at - _LONGEST_CLAUSE)
-    while at > first and not state.stop(at - 1):
+    while first < at <= len(words) and words[at - 1] not in stops:
         at -= 1
     return at
 
 
 def clause_end(state: Scan, at: int) -> int:
     """The index after the last word of the clause that holds an index; a clause has a longest length."""
-    last = at + _LONGEST_CLAUSE
-    return until(state, at, lambda i: i == last or state.stop(i))
+    words, stops = state.words, state.lang.stops
+    last = max(at, min(len(words), at + _LONGEST_CLAUSE))
+    while at < last and words[at] not in stops:
+        at += 1
+    return at
 
 
 def hypothetical(state: Scan, chain: Chain) -> bool:
     """Whether the chain speaks of the future or hedges."""
-    return any(state.has("future", word) or state.has("maybe", word) for word in chain.words)
+    words = chain.words
+    return bool(words) and (state.any_of("future", words) or state.any_of("maybe", words))
 
 
 def denied(state: Scan, chain: Chain) -> bool:
     """Whether the chain or its subject denies what follows."""
-    return any(state.has("negation", word) for word in chain.words) or nobody(state, chain) == "deed"
+    return state.any_of("negation", chain.words) or nobody(state, chain) == "deed"
 
 
 def nobody(state: Scan, chain: Chain) -> str:
     """Whether the subject denies the deed ("no user was created") or only trouble ("no errors were found")."""
-    if state.lang.clause_reach:
+    if state.lang.clause_reach or not chain.first or not state.any_of("nobody", state.words[: chain.first]):
         return ""
     start = max(clause_start(state, chain.first), chain.first - _LOOK_BACK)
     subject = state.words[start : chain.first]
     if "and" in subject:
         subject = _last_subject(state, subject)
-    if not any(state.has("nobody", word) for word in subject):
+    if not state.any_of("nobody", subject):
         return ""
-    return "trouble" if any(state.has("trouble", word) for word in subject) else "deed"
+    return "trouble" if state.any_of("trouble", subject) else "deed"
 
 
 def _last_subject(state: Scan, words: list[str]) -> list[str]:
     """As in "nothing was lost and | the export is done": what is joined to a whole clause has its own subject."""
     joined = len(words) - words[::-1].index("and")
-    told = any(state.has("be", word) or state.has("have", word) for word in words[: joined - 1])
+    told = any(state.has(part, word) for part in ("be", "have", "fail_verbs") for word in words[: joined - 1])
     return words[joined:] if told and joined < len(words) else words
 
 

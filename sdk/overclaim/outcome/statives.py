@@ -28,7 +28,7 @@ def stands(state: Scan, at: int, chain: Chain) -> str:
 
 
 def now_does(state: Scan, at: int) -> int:
-    """As in "issue 4410 now carries the label": a certain thing does so from now on; the index to go on from, 0 else."""
+    """As in "issue 4410 now carries the label": a certain thing does so from now on; the index to go on from, or 0."""
     does, before = (*state.words[at + 1 :], "")[0], state.words[at - 1] if at else ","
     if len(does) <= _SHORT or does[-1] != "s" or does[-2] in "su" or does in state.lang.nouns:
         return 0
@@ -37,7 +37,7 @@ def now_does(state: Scan, at: int) -> int:
     if any(state.has(part, does) for part in _NO_DEEDS) or any(state.has(part, before) for part in _NO_THINGS):
         return 0
     subject = state.words[clause_start(state, at) : at]
-    if before in state.lang.chain or any(state.has("nobody", word) for word in subject):
+    if before in state.lang.chain or state.any_of("nobody", subject):
         return 0
     state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, mode="state", end=at + 2))
     return at + 2
@@ -59,9 +59,9 @@ def is_kind(state: Scan, chain: Chain) -> bool:
     subject = _subject(state, chain)
     if not subject or any(map(_marks, subject)):
         return False
-    if state.has("indefinite", subject[0]):
+    if state.has("indefinite", subject[0]) and subject[1:2] != ["'s"]:  # "A's fields" are certain ones
         return True
-    if any(state.has("definite", word) for word in subject):
+    if state.any_of("definite", subject):
         return False
     return subject[-1].endswith("s") and not subject[-1].endswith(("ss", "us", "is", "'s"))
 
@@ -105,4 +105,4 @@ def habit(state: Scan, at: int, chain: Chain) -> bool:
 def _listed(state: Scan, chain: Chain) -> bool:
     """As in "the following files are shared:"."""
     subject = state.words[clause_start(state, chain.first) : chain.first]
-    return state.sentence.opens_list and any(state.has("listing", word) for word in subject)
+    return state.sentence.opens_list and state.any_of("listing", subject)

@@ -26,7 +26,7 @@ def given(state: Scan, at: int) -> bool:
             return False
         if word in ("with", "in"):
             ended = state.words[max(0, i - 3) : i]
-            return any(state.has("enders", one) for one in ended) and not ahead(state, i)
+            return state.any_of("enders", ended) and not ahead(state, i)
         if state.has("givers", word):
             return _gives(state, i)
         if state.stop(i):
@@ -56,7 +56,7 @@ def _modifies(state: Scan, at: int) -> bool:
 
 def _gives(state: Scan, at: int) -> bool:
     chain = chain_before(state, at)
-    if hypothetical(state, chain) or any(state.has("negation", word) for word in chain.words) or "now" in chain.words:
+    if hypothetical(state, chain) or state.any_of("negation", chain.words) or "now" in chain.words:
         return False
     if state.has("articles", chain.subject):
         return False

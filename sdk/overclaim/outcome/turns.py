@@ -46,15 +46,19 @@ class Turn:
 
 @dataclass(slots=True)
 class _Line:
-    """A sentence with its words and where they start."""
+    """A sentence with its words and, where it is asked for, where they start."""
 
     sentence: Sentence
     words: list[str]
-    starts: list[int]
+    lang: Language
+
+    @property
+    def starts(self) -> list[int]:
+        return self.lang.tokens(self.sentence.masked)[1]
 
 
-def turn_of(said: Speech, number: int) -> Turn:
-    """Read one text. number: which text of the window it is, from 0."""
+def turn_of(said: Speech, number: int, *, last: bool = True) -> Turn:
+    """Read one text. number: which text of the window it is, from 0. last: it is the last one."""
     if said.control or said.step == "call":
         return Turn(step=True)
     text, masked = prepare(said.prose or said.answer)
@@ -62,12 +66,12 @@ def turn_of(said: Speech, number: int) -> Turn:
     if code == "?" or (code == "" and len(text.split()) > _SHORT):
         return _unread(said, number)
     lang = language(code or "en")
-    lines = [_Line(one, *lang.tokens(one.masked)) for one in sentences(text, masked, lang.sets["abbreviations"])]
-    goes_on = _announces(lines, lang)
+    lines = [_Line(one, lang.words_of(one.masked), lang) for one in sentences(text, masked, lang.sets["abbreviations"])]
+    goes_on = bool(said.step or not last) and _announces(lines, lang)
     if said.step and goes_on:
         return Turn(language=code, step=True)
     asks = any(_has(line.words, lang, "confirm") for line in lines)
-    retries = any(_has(line.words, lang, "retry") for line in lines[-1:])
+    retries = not last and any(_has(line.words, lang, "retry") for line in lines[-1:])
     turn = Turn(language=code, final=bool(said.answer), asks=asks, goes_on=goes_on, retries=retries)
     _read_lines(turn, lines, lang, number)
     if not turn.said and (said.answer or (not turn.asks and _is_value(lines, lang))):
@@ -117,12 +121,17 @@ def _is_spoken(word: str, lang: Language) -> bool:
 
 def _has(words: list[str], lang: Language, *kinds: str) -> bool:
     for kind in kinds:
-        firsts = lang.firsts.get(kind, frozenset[str]())
-        if not firsts.isdisjoint(words) and any(
-            word in firsts and _phrase_at(words, at, lang, (kind,)) for at, word in enumerate(words)
-        ):
-            return True
+        pairs = lang.pairs.get(kind, {})
+        if pairs.keys().isdisjoint(words):
+            continue
+        for at, word in enumerate(words):
+            if word in pairs and _may_go_on(words, at, pairs[word]) and _phrase_at(words, at, lang, (kind,)):
+                return True
     return False
+
+
+def _may_go_on(words: list[str], at: int, seconds: frozenset[str]) -> bool:
+    return "" in seconds or (at + 1 < len(words) and words[at + 1] in seconds)
 
 
 def _waits(words: list[str], lang: Language) -> bool:
@@ -135,7 +144,10 @@ def _waits(words: list[str], lang: Language) -> bool:
 
 def _phrase_at(words: list[str], at: int, lang: Language, kinds: tuple[str, ...]) -> int:
     """The index after a phrase of one of the kinds that starts at a word; 0 for none."""
-    return next((end for end, kind in lang.phrases_at(words, at) if kind in kinds), 0)
+    for end, kind in lang.phrases_at(words, at) if words[at] in lang.phrases else ():
+        if kind in kinds:
+            return end
+    return 0
 
 
 def _announces(lines: list[_Line], lang: Language) -> bool:
@@ -152,33 +164,39 @@ def _announces(lines: list[_Line], lang: Language) -> bool:
 
 def _read_lines(turn: Turn, lines: list[_Line], lang: Language, number: int) -> None:
     opened: list[Said] = []
-    quiet: list[tuple[Scan, list[int]]] = []
+    quiet: list[tuple[Scan, _Line]] = []
     for line in lines:
         state = scan(line.sentence, line.words, lang)
-        found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
-        if turn.said and found and left_pending(state, turn.said[-1], found[0]):
-            turn.said[-1].claim = replace(turn.said[-1].claim, outcome=Outcome.PARTIAL)
-            del found[0]
-        found = [one for one in found if not one.waits]
-        if line.sentence.mark:
-            found = ticked(found, state, number, proposal=turn.asks)
-        if turn.asks:
-            found = [one for one in found if not _not_begun(one, line.words, lang)]
-        for one in found:
-            one.asked = turn.asks
+        found = _found_in(turn, line, state, number)
         if found or not line.sentence.bullet:
             opened = found if line.sentence.opens_list else []
         elif opened:
             with_item(opened[-1], line.sentence.text)
         if line.words and all(event.mode == WAITS for event in state.events):
-            quiet.append((state, line.starts))
+            quiet.append((state, line))
         turn.said.extend(found[: MAX_CLAIMS - len(turn.said)])
     turn.said = settled(turn.said)
     if not any(line.sentence.mark == "done" for line in lines):
         turn.said = [one for one in turn.said if not one.open]
     if not any(one.claim.outcome is Outcome.SUCCESS and not one.soft for one in turn.said):
-        stated = (state.sentence.text.strip() for state, starts in quiet if _states(state, starts))
+        stated = (state.sentence.text.strip() for state, line in quiet if _states(state, line))
         turn.statement = next(stated, "")
+
+
+def _found_in(turn: Turn, line: _Line, state: Scan, number: int) -> list[Said]:
+    """The claims of one sentence; it may also take back that what the one before tells is done."""
+    found = claims_of(state, line.starts, number, proposal=turn.asks) if state.events else []
+    if turn.said and found and left_pending(state, turn.said[-1], found[0]):
+        turn.said[-1].claim = replace(turn.said[-1].claim, outcome=Outcome.PARTIAL)
+        del found[0]
+    found = [one for one in found if not one.waits]
+    if line.sentence.mark:
+        found = ticked(found, state, number, proposal=turn.asks)
+    if turn.asks:
+        found = [one for one in found if not _not_begun(one, line.words, line.lang)]
+    for one in found:
+        one.asked = turn.asks
+    return found
 
 
 def _not_begun(one: Said, words: list[str], lang: Language) -> bool:
@@ -215,14 +233,14 @@ def _came_to_nothing(one: Said, earlier: list[Said], later: list[Said]) -> bool:
     return any(other.claim.outcome is Outcome.FAILURE for other in told)
 
 
-def _states(state: Scan, starts: list[int]) -> bool:
+def _states(state: Scan, line: _Line) -> bool:
     """Whether a sentence without events states how something is: an answer, if the text says nothing else."""
     words, lang = state.words, state.lang
-    if state.sentence.question or (falls_short(words, lang) and not _tells_rest(state)) or state.describes or state.hedged or _imperative(state):
+    if state.sentence.question or state.describes or state.hedged or _imperative(state):
         return False
-    if not state.stated and (state.sentence.opens_list or not _gives_value(state, starts)):
+    if not state.stated and (state.sentence.opens_list or not _gives_value(state, line)):
         return False
-    if _reports_badly(words, lang, _DENIED):
+    if _reports_badly(words, lang, _DENIED) or (falls_short(words, lang) and not _tells_rest(state)):
         return False
     if any(word in lang.chain and _looks_ahead(state, at) for at, word in enumerate(words)):
         return False
@@ -231,7 +249,7 @@ def _states(state: Scan, starts: list[int]) -> bool:
 
 def _tells_rest(state: Scan) -> bool:
     """As in "There are 3 seats left (9 of 12 taken)"."""
-    return state.has("there", state.words[0]) and any(state.has("wanting", word) for word in state.words[1:])
+    return state.has("there", state.words[0]) and state.any_of("wanting", state.words[1:])
 
 
 def _reports_badly(words: list[str], lang: Language, parts: tuple[str, ...]) -> bool:
@@ -244,17 +262,17 @@ def _looks_ahead(state: Scan, at: int) -> bool:
     return word not in ("can", "to") and (state.has("future", word) or is_modal(state, at))
 
 
-def _gives_value(state: Scan, starts: list[int]) -> bool:
+def _gives_value(state: Scan, line: _Line) -> bool:
     """A number, a quotation or an identifier; or a proper name, as in "The capital is Paris"."""
     words = state.words
     be = next((at for at, word in enumerate(words) if state.has("be", word) or state.has("sums", word)), -1)
     if any(word[0].isdigit() or is_name(word) for word in words):
         return be >= 0 or state.lang.clause_reach or any(word in PUNCTUATION for word in words)
-    named = (state.sentence.text[start : start + 1].isupper() for start in starts[be + 1 :])
+    named = (state.sentence.text[start : start + 1].isupper() for start in line.starts[be + 1 :])
     if state.lang.clause_reach:
         return _says_what_is(state)
     if words[:2] == ["you", "have"]:
-        return any(state.sentence.text[start : start + 1].isupper() for start in starts[2:])
+        return any(state.sentence.text[start : start + 1].isupper() for start in line.starts[2:])
     return be > 1 and state.has("told_of", words[0]) and any(named)
 
 

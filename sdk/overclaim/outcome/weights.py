@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from overclaim.outcome.language import Language
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import CLEAN, Event, Scan
+from overclaim.outcome.scan import CLEAN, HABIT, Event, Scan
 
 _NONE = frozenset[str]()
 _LOOKS = frozenset({"read", "search", "compute", "verify", "test"})
@@ -16,7 +16,7 @@ _NO_WAY_ROUND = frozenset({"", "send", "delegate", "cancel", "disable", "delete"
 def weighed(state: Scan, events: list[Event]) -> list[Event]:
     """The events that count: looks give way to a failure told after them, soft ones to deeds, mended to the mend."""
     if not any(is_look(state, event) for event in events):
-        events = [event for event in events if event.mode != "habit"]
+        events = [event for event in events if event.mode != HABIT]
     kept = [event for at, event in enumerate(events) if not _came_to_nothing(state, event, events[at + 1 :])]
     kept = [event for at, event in enumerate(kept) if not _got_round(state, event, kept[at + 1 :], kept[:at])]
     kept = [event for at, event in enumerate(kept) if not (at and _passed_on(state, event, kept[at - 1]))]
@@ -62,7 +62,7 @@ def is_look(state: Scan, event: Event) -> bool:
 def _of_tests(state: Scan, event: Event) -> bool:
     """As in "the tests ran", which is only a look; "the backup ran" is a deed."""
     before = state.words[event.start : event.at]
-    return any(state.has("tests", word) for word in before) or any(state.has("join", word) for word in before)
+    return state.any_of("tests", before) or state.any_of("join", before)
 
 
 def _asks(state: Scan, event: Event) -> bool:
@@ -70,7 +70,7 @@ def _asks(state: Scan, event: Event) -> bool:
     near = state.words[max(0, event.at - 8) : event.at + 8]
     if state.lang.unspaced:
         return any(word in "".join(near) for word in state.lang.sets.get("requests", ()))
-    return any(state.has("requests", word) for word in near)
+    return state.any_of("requests", near)
 
 
 def starts(event: Event, words: Collection[str], lang: Language) -> bool:
@@ -99,13 +99,13 @@ def _passed_on(state: Scan, event: Event, before: Event) -> bool:
     if event.mode != "finding" or before.action != "send" or before.outcome is not Outcome.SUCCESS:
         return False
     between = state.words[before.at + 1 : event.at]
-    return before.start == event.start and any(state.has("relative", word) for word in between)
+    return before.start == event.start and state.any_of("relative", between)
 
 
 def _describes_object(state: Scan, event: Event, deed: Event) -> bool:
     """As in "I turned off the alarm, which kept failing"."""
     taken = deed.outcome is Outcome.SUCCESS and deed.action in _SHUTTING
-    return taken and any(state.has("describing", word) for word in state.words[deed.at : event.at])
+    return taken and state.any_of("describing", state.words[deed.at : event.at])
 
 
 _MEANS = ("use", "reach", "access", "open")  # "I couldn't use the API, so I uploaded it by hand"
@@ -131,7 +131,7 @@ def _got_round(state: Scan, event: Event, later: list[Event], earlier: list[Even
         so = _is_reason(state, event) or any(
             state.has("therefore", word) for word in state.words[event.at + 1 : one.at]
         )
-        instead = any(state.has("instead", word) for word in between)
+        instead = state.any_of("instead", between)
         if one.mode != "state" and (instead or (so and one.action and one.action not in _NO_WAY_ROUND)):
             return True
     return False
@@ -155,7 +155,11 @@ def _explains(state: Scan, event: Event, earlier: list[Event]) -> bool:
         return False
     between = state.words[before.at + 1 : event.at]
     own = state.words[before.start : event.start]
-    if ":" in between[-_NEAR:] and before.action in ("create", "send") and state.has("troubles_told", own[-1] if own else ""):
+    if (
+        ":" in between[-_NEAR:]
+        and before.action in ("create", "send")
+        and state.has("troubles_told", own[-1] if own else "")
+    ):
         return True
     well = "again" in own or (mends(state, before, own) and not {":", "("}.isdisjoint(between))
     past = not state.lang.sets["past_be"].isdisjoint(state.words[event.start : event.at + 1])
@@ -175,7 +179,7 @@ def _of_before(state: Scan, event: Event) -> bool:
 
 
 def _is_reason(state: Scan, event: Event) -> bool:
-    return any(state.has("since", word) for word in state.words[max(0, event.start - 1) : event.start + 1])
+    return state.any_of("since", state.words[max(0, event.start - 1) : event.start + 1])
 
 
 def _set_against(state: Scan, event: Event, earlier: list[Event]) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from overclaim.outcome.clauses import is_name
-from overclaim.outcome.language import PUNCTUATION
+from overclaim.outcome.language import PUNCTUATION, language
 from overclaim.outcome.scan import Event, Scan
 from overclaim.outcome.words import singular
 
@@ -43,9 +44,15 @@ class _Clause:
 _VERBS = ("composing", "rewording", "writing", "proofing", "enumerating")
 
 
+@cache
+def _own_work(code: str) -> frozenset[str]:
+    sets = language(code).sets
+    return frozenset[str]().union(*(sets.get(part, frozenset[str]()) for part in _VERBS))
+
+
 def worded(state: Scan, event: Event, end: int, starts: list[int]) -> bool:
     """As in "I translated the text", "I wrote a poem", "I fixed the function below"."""
-    if not any(state.has(part, event.verb) for part in _VERBS):
+    if event.verb not in _own_work(state.lang.code):
         return False
     stop = next((i for i in range(event.at + 1, end) if state.words[i] in PUNCTUATION - {","}), end)
     content = state.sentence.text[starts[stop] + 1 :] if stop < end and state.words[stop] == ":" else ""
