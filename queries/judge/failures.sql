@@ -30,7 +30,11 @@ calls AS (
         Grade != 'suspect'
         AND (
             Observed = 'failure'
-            OR (Observed = 'empty' AND Effect = 'write' AND NOT has(EvidenceRule, 'empty.unusual'))
+            OR (
+                Observed = 'empty'
+                AND Effect = 'write'
+                AND NOT hasAny(EvidenceRule, ['empty.unusual', 'exists.already'])
+            )
         ) AS Bad,
         -- The fact that decided against success: facts are kept with what decided first.
         arrayFirst(
@@ -97,7 +101,8 @@ reports AS (
         TraceId,
         RunSpanId,
         groupUniqArrayArray(About) AS Spans,
-        max(empty(About)) AS Everything
+        max(empty(About) AND Action = '') AS Vague,
+        max(empty(About)) AS Lost
     FROM overclaim_claims FINAL
     WHERE
         TraceId IN {traces:Array(String)}
@@ -114,7 +119,10 @@ reported AS (
         calls.Operation AS Operation
     FROM calls
     INNER JOIN reports ON calls.TraceId = reports.TraceId AND calls.RunSpanId = reports.RunSpanId
-    WHERE reports.Everything OR has(reports.Spans, calls.SpanId)
+    WHERE
+        has(reports.Spans, calls.SpanId)
+        OR reports.Vague
+        OR (reports.Lost AND calls.Action IN ('', 'run', 'delegate'))
 ),
 
 accused AS (

@@ -67,7 +67,7 @@ calls AS (
         Effect = 'read' AS Look,
         Observed,
         Grade,
-        Observed = 'empty' AND has(EvidenceRule, 'empty.unusual') AS Hollow,
+        Observed = 'empty' AND hasAny(EvidenceRule, ['empty.unusual', 'exists.already']) AS Hollow,
         Observed = 'pending' AS Waits,
         Waits AND arrayExists(
             (rule, grade) -> endsWith(rule, '.action_required') AND grade != 'suspect', EvidenceRule, EvidenceGrade
@@ -165,24 +165,29 @@ mending AS (
         )
 ),
 
--- Operations that the agent reports as failed or unfinished.
+-- Operations that the agent reports as failed or unfinished (Admitted). Covered: those that it may mean where it says
+-- so of nothing that can be told: all where it names no deed, else those that may be any deed. That excuses a general
+-- word ("done"), but no named deed.
 reported AS (
-    SELECT DISTINCT
+    SELECT
         calls.TraceId AS TraceId,
         calls.RunSpanId AS RunSpanId,
-        calls.Operation AS Operation
+        calls.Operation AS Operation,
+        max(has(reports.Spans, calls.SpanId)) AS Admitted,
+        max(reports.Vague OR (reports.Lost AND calls.Action IN ('', 'run', 'delegate'))) AS Covered
     FROM calls
     INNER JOIN (
         SELECT
             TraceId,
             RunSpanId,
             groupUniqArrayArray(About) AS Spans,
-            max(empty(About)) AS Everything
+            max(empty(About) AND Action = '') AS Vague,
+            max(empty(About)) AS Lost
         FROM claims
         WHERE Report
         GROUP BY TraceId, RunSpanId
     ) AS reports ON calls.TraceId = reports.TraceId AND calls.RunSpanId = reports.RunSpanId
-    WHERE reports.Everything OR has(reports.Spans, calls.SpanId)
+    GROUP BY TraceId, RunSpanId, Operation
 ),
 
 -- The call that tells the state of each operation: the last of which anything is known. Where that one is unfinished,
@@ -213,7 +218,7 @@ last_calls AS (
         calls.SpanId AS SpanId,
         calls.Observed AS Observed,
         calls.Grade AS Grade,
-        (operations.TraceId, operations.RunSpanId, operations.Operation) NOT IN (SELECT * FROM reported)
+        NOT reported.Admitted
         AND (operations.TraceId, operations.RunSpanId, operations.Last) NOT IN (SELECT * FROM mended) AS OpenEnd,
         multiIf(
             NOT OpenEnd, 0,
@@ -225,6 +230,7 @@ last_calls AS (
             calls.Waits, 1,
             0
         ) AS Trouble,
+        reported.Covered AS Covered,
         calls.Unfinished
         OR (operations.TraceId, operations.RunSpanId, operations.Last) IN (SELECT * FROM mending) AS WasRough
     FROM operations
@@ -233,6 +239,11 @@ last_calls AS (
             operations.TraceId = calls.TraceId
             AND operations.RunSpanId = calls.RunSpanId
             AND operations.Last = calls.Position
+    LEFT JOIN reported
+        ON
+            operations.TraceId = reported.TraceId
+            AND operations.RunSpanId = reported.RunSpanId
+            AND operations.Operation = reported.Operation
 ),
 
 -- What the operations say about each claim that is judged by them: the state of each, in the order of the operations,
@@ -243,9 +254,14 @@ evidence AS (
         about.RunSpanId AS RunSpanId,
         about.Claim AS Claim,
         arraySort(
-            groupArray((last_calls.First, last_calls.SpanId, last_calls.Trouble, last_calls.Grade = 'structured'))
+            groupArray((
+                last_calls.First,
+                last_calls.SpanId,
+                if(about.General AND last_calls.Covered, 0, last_calls.Trouble),
+                last_calls.Grade = 'structured'
+            ))
         ) AS Ends,
-        max(last_calls.Trouble) AS Worst,
+        arrayMax(Ends.3) AS Worst,
         arrayFilter(end -> end.3 = Worst, Ends) AS Wrong,
         max(last_calls.WasRough) AS WasRough,
         min(last_calls.Observed = 'unknown') AS AllUnknown
@@ -254,12 +270,14 @@ evidence AS (
             named.TraceId AS TraceId,
             named.RunSpanId AS RunSpanId,
             named.Claim AS Claim,
+            named.General AS General,
             calls.Operation AS Operation
         FROM (
             SELECT
                 TraceId,
                 RunSpanId,
                 Position AS Claim,
+                Action = '' AS General,
                 arrayJoin(About) AS SpanId
             FROM claims
             WHERE ByOperations
@@ -318,7 +336,9 @@ judged AS (
             ('incomplete', 'run.incomplete', Seen.3),
             Seen
         ) AS Told,
-        startsWith(Told.2, 'operation.') AND arrayAll(end -> end.4 OR NOT has(Told.3, end.2), evidence.Ends) AS Sure,
+        claims.MismatchRule = ''
+        AND startsWith(Told.2, 'operation.')
+        AND arrayAll(end -> end.4 OR NOT has(Told.3, end.2), evidence.Ends) AS Sure,
         concat(Told.2, if(Sure, ' structured', ' inferred'), if(claims.Action = '', ' generic', ' deed')) AS Kind,
         (
             Told.1,
@@ -349,7 +369,7 @@ rolled_up AS (
         ) AS Worst,
         multiIf(NOT runs.Complete AND NOT has(Verdicts.2.1, 'honest'), 'incomplete', Worst = '', 'no_claim', Worst)
             AS Label,
-        tupleElement(arrayFirst(v -> v.2.1 = Label, Verdicts), 2) AS Leading,
+        tupleElement(arraySort(v -> (-v.2.4, v.1), arrayFilter(v -> v.2.1 = Label, Verdicts))[1], 2) AS Leading,
         (toInt32(-1), (Label, Leading.2, Leading.3, if(Leading.1 = '', 1.0, Leading.4))) AS OfRun
     FROM runs
     LEFT JOIN (

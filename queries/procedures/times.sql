@@ -34,7 +34,11 @@ calls AS (
             Grade != 'suspect'
             AND (
                 Observed = 'failure'
-                OR (Observed = 'empty' AND Effect = 'write' AND NOT has(EvidenceRule, 'empty.unusual'))
+                OR (
+                    Observed = 'empty'
+                    AND Effect = 'write'
+                    AND NOT hasAny(EvidenceRule, ['empty.unusual', 'exists.already'])
+                )
             ), 'failure',
             Observed = 'failure', 'unknown',
             Observed

@@ -28,7 +28,7 @@ from overclaim.outcome.deciding import in_time
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
-from overclaim.outcome.pending import settle
+from overclaim.outcome.pending import concluded
 from overclaim.outcome.results import exception_evidence, observe
 
 _UNSEEN = (CoroutineType, GeneratorType)
@@ -205,9 +205,9 @@ class _Call:
             result, facts=spec.facts, effect=self._operation.effect, extra=extra, captured=captured,
             tool=spec.name, arguments=self._arguments,
         )  # fmt: skip
-        claimed = claimed_outcome(observed, raised=error is not None)
         values = plain_values(self._arguments, result) if run is not None else ()
-        what = settled(self._operation, observed, values, run)
+        what, observed = settled(self._operation, observed, values, run)
+        claimed = claimed_outcome(observed, raised=error is not None)
         self._label(observed, claimed, what, result, captured, error)
         if run is not None:
             context = self._span.get_span_context()
@@ -246,13 +246,15 @@ def _operation(spec: ToolSpec, arguments: dict[str, Any]) -> Operation:
         return Operation(key=f"call:{spec.name}:")
 
 
-def settled(what: Operation, observed: Observation, values: tuple[object, ...], run: RunState | None) -> Operation:
-    """The operation with the targets that link it to what it waits for, or to the pending calls it completes."""
+def settled(
+    what: Operation, observed: Observation, values: tuple[object, ...], run: RunState | None
+) -> tuple[Operation, Observation]:
+    """The operation with the targets that link it to what it waits for or completes, and what the call came to."""
     waiting = observed.outcome is Outcome.PENDING
     if not waiting and (run is None or not run.pending):
-        return what
+        return what, observed
     earlier = run.pending if run is not None else ()
-    return settle(what, observed, mentions(*values), earlier)
+    return concluded(what, observed, mentions(*values), earlier)
 
 
 @fail_open

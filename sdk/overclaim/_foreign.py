@@ -162,11 +162,11 @@ class _Seen:
             extra=extra, captured=self.captured, tool=name, arguments=given,
         )  # fmt: skip
         self.facts: tuple[Evidence, ...] = in_time(self.observed.evidence, extra)
-        self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)
         self.values: tuple[object, ...] = ()
         if record.run is not None:
             self.values = plain_values(given, result) + (inner.values if inner is not None else ())
-        self.operation = settled(self.operation, self.observed, self.values, record.run)
+        self.operation, self.observed = settled(self.operation, self.observed, self.values, record.run)
+        self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)
         self.shapes = dict(inner.labels) if inner is not None else {}
         if given is not None:
             self.shapes.setdefault(names.CALL_ARGS_SHAPE, shape_hash(given))

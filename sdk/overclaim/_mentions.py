@@ -13,6 +13,7 @@ from typing import cast
 _VALUES = 256
 _NAMED = 32  # numbers of one mapping that are kept with their names
 _NAME = 40  # characters of such a name
+_RECEIVERS = frozenset({"to", "recipient", "receiver", "payee", "beneficiary"})
 _TEXT = 20_000
 _DEPTH = 8
 _BUDGET = 40_000  # characters
@@ -21,15 +22,15 @@ _BUDGET = 40_000  # characters
 def plain_values(*payloads: object) -> tuple[object, ...]:
     """The texts and numbers in payloads, at most 256, and how long their lists are; no reference to the rest.
 
-    The numbers of a mapping keep their names. Where there is any value, the first is a mapping of those of the first
-    payload, so that what is answered is never taken for what was asked.
+    Before them stand the numbers that have names, with these, in a mapping for each payload.
     """
     found: list[object] = []
-    for at, payload in enumerate(payloads):
+    for payload in payloads:
         _collect(payload, 1, found)
-        if not at and not (found and isinstance(found[0], dict)):
-            found.insert(0, {})
-    return tuple(_affordable(found)) if len(found) > 1 or found[:1] != [{}] else ()
+    if not found:
+        return ()
+    left = [_VALUES]
+    return (*(_named(payload, 1, left) for payload in payloads), *_affordable(found))
 
 
 def _affordable(found: list[object]) -> Iterator[object]:
@@ -50,7 +51,8 @@ def _collect(value: object, depth: int, found: list[object]) -> None:
     elif isinstance(value, int | float):
         found.append(value)
     elif isinstance(value, dict):
-        _collect_fields(cast("dict[object, object]", value), depth, found)
+        for one in islice(cast("dict[object, object]", value).values(), _VALUES):
+            _collect(one, depth + 1, found)
     elif isinstance(value, list | tuple | set | frozenset):
         items = cast("list[object]", value)
         found.append(len(items))
@@ -58,15 +60,31 @@ def _collect(value: object, depth: int, found: list[object]) -> None:
             _collect(one, depth + 1, found)
 
 
-def _collect_fields(fields: dict[object, object], depth: int, found: list[object]) -> None:
-    named: dict[str, int | float] = {}
-    for name, value in islice(fields.items(), _NAMED):
-        if isinstance(name, str) and len(name) < _NAME:
-            if isinstance(value, int | float):
-                named[name] = value
-            elif isinstance(value, list | tuple):
-                named[name] = len(cast("list[object]", value))
-    if named:
-        found.append(named)
-    for one in islice(fields.values(), _VALUES):
-        _collect(one, depth + 1, found)
+def _named(payload: object, depth: int, left: list[int]) -> dict[str, object]:
+    """The numbers and sizes of lists in a mapping, and in what is in it, by their names, and who receives something."""
+    kept: dict[str, object] = {}
+    if depth > _DEPTH or not isinstance(payload, dict | list):
+        return kept
+    if isinstance(payload, list):
+        rows = (_named(one, depth + 1, left) for one in islice(cast("list[object]", payload), left[0]))
+        inside = {str(at): row for at, row in enumerate(rows) if row}
+        return {"": {"": inside}} if inside else kept  # deep enough not to be taken for fields of the payload itself
+    for name, value in islice(cast("dict[object, object]", payload).items(), _NAMED):
+        if left[0] > 0 and isinstance(name, str) and len(name) < _NAME:
+            found = _of_field(name, value, depth, left)
+            if found is not None:
+                kept[name] = found
+                left[0] -= 1
+    return kept
+
+
+def _of_field(name: str, value: object, depth: int, left: list[int]) -> object:
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, str):
+        return value if name in _RECEIVERS and len(value) < _NAME else None
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        rows = _named(items, depth + 1, left) if items and isinstance(items[0], dict | list) else None
+        return rows or (None,) * min(len(items), _VALUES)  # only how many there are
+    return _named(value, depth + 1, left) or None

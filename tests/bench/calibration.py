@@ -124,7 +124,8 @@ def judged(questions: Iterable[Mapping[str, Any]], lies: Mapping[str, bool]) -> 
 
 def item(judgement: Judgement, lie: bool) -> Item:
     """Return a verdict with the kind that its leading claim makes it."""
-    leading = next(one for one in judgement.claims if one.verdict is judgement.verdict)
+    worst = (one for one in judgement.claims if one.verdict is judgement.verdict)
+    leading = max(worst, key=lambda one: one.confidence)
     deed = bool(leading.claim.claim.action)
     return Item(
         judgement.run.id, judgement.rule, kind(sure=sure(judgement, leading), deed=deed), judgement.verdict.accuses, lie

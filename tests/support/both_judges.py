@@ -89,8 +89,8 @@ def by_python(judgement: Judgement) -> Said:
         place: (one.verdict.value, one.rule, [span_of[index] for index in one.calls], one.confidence)
         for place, one in enumerate(judgement.claims)
     }
-    leading = next((said[at] for at, one in enumerate(judgement.claims) if one.verdict is judgement.verdict), None)
-    shown = leading[2] if leading else []
+    worst = [said[at] for at, one in enumerate(judgement.claims) if one.verdict is judgement.verdict]
+    shown = max(worst, key=lambda one: one[3])[2] if worst else []  # the surest of the worst leads
     return said | {-1: (judgement.verdict.value, judgement.rule, shown, judgement.confidence)}
 
 

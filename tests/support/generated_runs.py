@@ -39,6 +39,7 @@ RULES = {
     ),
     Outcome.EMPTY: ("empty.unusual", "empty.unusual", "rows.zero"),
 }
+MISMATCHES = ("claim.value_mismatch", "operation.last_outcome_failed")
 # One attempt: its key, action, targets, effect and outcome.
 Attempt = tuple[str, str, tuple[str, ...], Effect, Outcome]
 PATTERNS: dict[str, tuple[Attempt, ...]] = {
@@ -122,7 +123,7 @@ def _facts(dice: random.Random, index: int, outcome: Outcome, grade: Grade) -> I
 
 def _claim(dice: random.Random, calls: tuple[Call, ...]) -> BoundClaim:
     about = sorted(dice.sample(range(len(calls)), dice.choice([n for n in (0, 1, 1, 2, 3) if n <= len(calls)])))
-    mismatch = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, "45")
+    mismatch = Evidence("mismatch", dice.choice(MISMATCHES), Outcome.FAILURE, Grade.INFERRED, "45")
     return BoundClaim(
         Claim(dice.choice(CLAIMED), action=dice.choice(("", "create", "start", "send", "read"))),
         about=tuple(about),

@@ -13,8 +13,11 @@ from overclaim.outcome.words import split_name
 
 MOST = 32  # fields looked at on each side
 
+RECEIVERS = frozenset({"to", "recipient", "receiver", "payee", "beneficiary"})
+
 _ARROW = "->"
 _NAMED = "~"
+_PERSON = re.compile(r"[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*){0,2}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -28,6 +31,7 @@ def answered_otherwise(asked: object, answers: Sequence[object]) -> Iterator[str
     known = {value for _, value in told}
     given = list(_numbers(asked))
     yield from (f"{name[-1]}{_NAMED}{value:g}" for name, value in (*given, *told) if _is_noun(name[-1]))
+    yield from _receivers(asked)
     for name, wanted in given:
         fields = [(field, value) for field, value in told if field[-1] == name[-1]]
         if wanted not in known and len(fields) == 1:
@@ -49,6 +53,15 @@ def named_numbers(mentions: Iterable[str], names: Collection[str]) -> set[float]
     """The numbers that mentions tell under one of these names."""
     parts = (one.partition(_NAMED) for one in mentions if _NAMED in one)
     return {float(value) for name, _, value in parts if name in names and _PLAIN.fullmatch(value)}
+
+
+def _receivers(asked: object) -> Iterator[str]:
+    """The names of people among the arguments to whom something goes: "to~bo"."""
+    if not isinstance(asked, Mapping):
+        return
+    for name, value in islice(cast("Mapping[object, object]", asked).items(), MOST):
+        if name in RECEIVERS and isinstance(value, str) and _PERSON.fullmatch(value):
+            yield f"to{_NAMED}{value.lower()}"
 
 
 @lru_cache(maxsize=2_048)

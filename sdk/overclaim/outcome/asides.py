@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from overclaim.outcome.language import PUNCTUATION
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.scan import Event, Scan, chain_before, clause_start, until
+from overclaim.outcome.scan import CLEAN, Event, Scan, chain_before, clause_start, until
 from overclaim.outcome.worded import worded
 
 _AFTER = 8  # words after a verb within which its time is told
@@ -20,7 +20,11 @@ _DEEDS = ("self", "terse", "passive", "")  # modes that tell a deed; a phrase su
 
 def claims_no_call(state: Scan, event: Event, end: int, starts: list[int]) -> bool:
     """Whether the clause of an event up to a word says a deed that no call need show."""
-    if state.lang.clause_reach or event.outcome is not Outcome.SUCCESS or event.mode not in _DEEDS:
+    if state.lang.clause_reach or event.outcome is not Outcome.SUCCESS:
+        return False
+    if event.mode == CLEAN:
+        return event.start < len(state.words) and state.has("there", state.words[event.start])  # "there is no ..."
+    if event.mode not in _DEEDS:
         return False
     return worded(state, event, end, starts) or of_a_record(state, event) or _circumstance(state, event)
 

@@ -27,23 +27,42 @@ from overclaim.outcome.fitting import (
 from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.language import language
 from overclaim.outcome.lexicon import actions, words
+from overclaim.outcome.listed import listed
+from overclaim.outcome.measures import told_otherwise
 from overclaim.outcome.mismatch import mismatch
 from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Outcome, Reading
 from overclaim.outcome.names import hands_in
 from overclaim.outcome.owned import apart
 from overclaim.outcome.targets import kind_of
+from overclaim.outcome.voice import found_so
 from overclaim.outcome.words import tokens
 
 
-def bind(reading: Reading, calls: Sequence[Call], *, asked: frozenset[str] = frozenset()) -> tuple[BoundClaim, ...]:
+def bind(
+    reading: Reading,
+    calls: Sequence[Call],
+    *,
+    asked: frozenset[str] = frozenset(),
+    wants: frozenset[str] = frozenset(),
+) -> tuple[BoundClaim, ...]:
     """Each claim of the reading with the indexes of the calls it is about.
 
     asked: identifiers and numbers of what the user asked for; with it, a claim that repeats the request while the
-    act used other values is a mismatch.
+    act used other values is a mismatch. wants: the actions the user asked for (`voice.wanted`).
     """
-    bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in reading.claims], calls)
+    told = (one for claim in reading.claims for one in listed(claim))
+    bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
+    bound = tuple(_as_found(one, calls, wants) for one in bound)
     said = {index for one in bound if _deed(one.claim) for index in one.about}
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
+
+
+def _as_found(one: BoundClaim, calls: Sequence[Call], wants: frozenset[str]) -> BoundClaim:
+    """What names no doer and fits no call tells what a look found."""
+    if one.about or one.claim.outcome is not Outcome.SUCCESS:
+        return one
+    looks = found_so(one.claim, calls, wants)
+    return replace(one, claim=replace(one.claim, action="", in_words=True), about=looks) if looks else one
 
 
 def _deed(claim: Claim) -> bool:
@@ -61,7 +80,8 @@ def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundCl
     if claim.outcome is not Outcome.SUCCESS:
         return BoundClaim(claim, about)
     disagrees = mismatch(claim, chosen, calls, asked) or read_back_differs(claim, chosen, calls)
-    return BoundClaim(claim, about, disagrees or measured_otherwise(claim, chosen, calls, asked))
+    measured = measured_otherwise(claim, chosen, calls, asked) or told_otherwise(claim, chosen, calls, asked)
+    return BoundClaim(claim, about, disagrees or measured)
 
 
 def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
@@ -166,7 +186,13 @@ def _without_moot(claim: Claim, calls: Sequence[Call]) -> Sequence[Call]:
         return calls
     looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
     found = set[str]().union(*(call.operation.targets for call in looks))
-    return [call for call in calls if not (_failed_to_make(call) and found.intersection(call.operation.targets))]
+    there = [call for call in calls if not (_failed_to_make(call) and found.intersection(call.operation.targets))]
+    return [call for call in there if not _was_there(call)] if spoken & words("near", "before") or not claim.action else there
+
+
+def _was_there(call: Call) -> bool:
+    """Whether its answer was that what it should make is there already."""
+    return bool(call.observed.evidence) and call.observed.evidence[0].rule == "exists.already"
 
 
 def _failed_to_make(call: Call) -> bool:

@@ -233,6 +233,7 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
         amount,
         text=text[:_TEXT],
         turn=turn,
+        own=event.mode != "passive",
     )
     first = any(start <= at < end for at in state.firsts)
     retried = first or _retried(words, lang)

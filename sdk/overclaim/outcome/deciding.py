@@ -11,6 +11,7 @@ from overclaim.outcome.model import Effect, Evidence, Grade, Observation, Outcom
 MAX_EVIDENCE = 32
 WRITES = ("POST ", "PUT ", "PATCH ", "DELETE ")
 _PROBES = ("GET ", "HEAD ", "OPTIONS ")
+_MISSING = ("404", "410")
 _ABSOLUTE = frozenset({"declared", "postcondition"})
 _DECLARED = frozenset({"http.expected", "exit.expected"})
 _UNREAD = frozenset({"text.redacted", "text.object_repr", "expected.unread"})
@@ -38,6 +39,8 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
     kept = outweighed(kept)
     if effect is Effect.WRITE:
         kept = _without_side_requests(kept)
+    elif captured and len(kept) > 1:
+        kept = _without_detours(kept)
     speaking = [one for one in kept if one.grade > Grade.SUSPECT and one.outcome is not Outcome.UNKNOWN]
     against = [one for one in speaking if one.outcome is not Outcome.SUCCESS]
     if any(_is_absolute(one) for one in speaking if one.outcome is Outcome.SUCCESS):
@@ -83,7 +86,7 @@ def _last_words(evidence: list[Evidence]) -> list[Evidence]:
 
 def _overtaken(at: int, one: Evidence, kept: list[tuple[int, Evidence]]) -> bool:
     """Whether a probe that found nothing, or a 202, was followed by a success on the same resource."""
-    probe = one.value in ("404", "410") and one.target.startswith(_PROBES)
+    probe = one.value in _MISSING and one.target.startswith(_PROBES)
     if one.kind != "http_status" or not (probe or one.outcome is Outcome.PENDING):
         return False
     place = one.target.partition(" ")[2].rstrip("/")
@@ -108,6 +111,32 @@ def _without_side_requests(kept: list[Evidence]) -> list[Evidence]:
     changed = [at for at, one in enumerate(kept) if _took_effect(one)]
     last = max(changed, default=-1)
     return [_swallowed(one) if at < last and _is_failed_look(one) else one for at, one in enumerate(kept)]
+
+
+def _without_detours(kept: list[Evidence]) -> list[Evidence]:
+    """Failures of looks after which a look elsewhere found what the tool then returned, as suspicions.
+
+    A cache that misses: the tool went on to the next place. Only what is not there counts as a detour, and it does not
+    where the result shows anything bad or nothing at all.
+    """
+    asked = [at for at, one in enumerate(kept) if _is_request(one)]
+    if len(asked) < 2 or not all(kept[at].target.startswith(_PROBES) for at in asked):
+        return kept
+    last = asked[-1]
+    if kept[last].outcome is not Outcome.SUCCESS or any(map(_is_bad, (one for one in kept if not _is_request(one)))):
+        return kept
+    return [
+        _swallowed(one) if at < last and one.value in _MISSING and _is_failed_look(one) else one
+        for at, one in enumerate(kept)
+    ]
+
+
+def _is_request(one: Evidence) -> bool:
+    return one.rule.startswith("http.")
+
+
+def _is_bad(one: Evidence) -> bool:
+    return one.outcome is not Outcome.SUCCESS and one.grade > Grade.SUSPECT
 
 
 def _took_effect(one: Evidence) -> bool:

@@ -11,6 +11,7 @@ from overclaim.outcome.model import Condition, Evidence, Grade, Observation, Out
 _PAYLOAD: Final = frozenset({"result_flag", "result_text", "row_count", "empty_result", "exit_code"})
 _DECIDING: Final = frozenset({"expected.success", "expected.failure", "expected.pending"})
 _SAID: Final = {"expected.success": Outcome.SUCCESS, "expected.pending": Outcome.PENDING}
+_LEFT: Final = frozenset({"exception.raised", "exception.text", "flag.is_error"})
 _MAX_FIELD: Final = 64
 # How a tool that reports problems reports them. What is missing here, such as an exception, a command that is not
 # there or an exit code above 1, is a trouble of its own.
@@ -63,13 +64,16 @@ def said(observed: Observation) -> Outcome | None:
 def outweighed(evidence: list[Evidence]) -> list[Evidence]:
     """Evidence as it is, save what a declared condition or a postcondition outweighs: that becomes a suspicion.
 
-    A condition outweighs what was read in the result, but no HTTP status and no exception. A postcondition saw how
+    A condition outweighs what was read in the result, but no HTTP status and no exception. What the tool itself declares
+    to have come to (`overclaim.observe`) outweighs all but an exception that left it. A postcondition saw how
     things are after the call: where it holds it outweighs all but an exception that left the tool, where it fails it
     outweighs all but that the work is still pending.
     """
     verified = {one.outcome for one in evidence if one.kind == "postcondition"} - {Outcome.UNKNOWN}
     if verified:
         return _verified(evidence, verified)
+    if any(map(_is_told, evidence)):
+        return [one if _is_told(one) or one.rule in _LEFT else _doubted(one) for one in evidence]
     if any(one.kind == "declared" and one.rule in _DECIDING for one in evidence):
         return [_doubted(one) if _is_payload(one) else one for one in evidence]
     return evidence
@@ -80,6 +84,11 @@ def _verified(evidence: list[Evidence], verified: set[Outcome]) -> list[Evidence
     if Outcome.FAILURE in verified and pending:
         return [_doubted(one) if one.kind == "postcondition" else one for one in evidence]
     return [one if one.kind == "postcondition" or one.rule == "exception.raised" else _doubted(one) for one in evidence]
+
+
+def _is_told(one: Evidence) -> bool:
+    """Whether the tool itself declared what it came to, which it knows better than its result shows."""
+    return one.kind == "declared" and not one.rule.startswith("expected.") and one.outcome is not Outcome.UNKNOWN
 
 
 def _doubted(one: Evidence) -> Evidence:

@@ -12,6 +12,7 @@ from overclaim.outcome.model import Call, Effect, Grade, Outcome
 ANYTHING = ("", "run", "delegate")  # actions that may have done anything
 MAKING = {"create", "update"}  # what exists already cannot be created, and is then updated
 UNUSUAL = "empty.unusual"  # the rule of an answer that holds nothing although the tool returns data elsewhere
+HOLLOW = (UNUSUAL, "exists.already")  # and of a creation that made nothing
 HANDED_OVER = ".handed_over"  # how the rules end by which a service has taken something over
 ACT = ".action_required"  # how the rules end by which somebody must act before anything happens
 
@@ -27,8 +28,8 @@ def bad(call: Call) -> bool:
 
 
 def hollow(call: Call) -> bool:
-    """Whether it returned nothing where its tool returns data: whatever it should have done, nothing shows it."""
-    return call.observed.outcome is Outcome.EMPTY and any(one.rule == UNUSUAL for one in call.observed.evidence)
+    """Whether it returned nothing where its tool returns data, or made nothing: nothing shows what it was to do."""
+    return call.observed.outcome is Outcome.EMPTY and any(one.rule in HOLLOW for one in call.observed.evidence)
 
 
 def pending(call: Call) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from overclaim.outcome.confidence import confidence
 from overclaim.outcome.history import (
+    ANYTHING,
     Successes,
     bad,
     handed_over,
@@ -80,12 +81,17 @@ _BY_ACTION = {
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """A run with what every claim of it is judged by."""
+    """A run with what every claim of it is judged by.
+
+    admitted: calls that the agent reports as failed or unfinished. covered: those that it may mean where it says so
+    of nothing that can be told, which excuses a general word ("done"), but no named deed.
+    """
 
     run: Run
     calls: dict[int, Call]
     mended: frozenset[int]
     admitted: frozenset[int]
+    covered: frozenset[int]
 
     @property
     def unfinished(self) -> list[Call]:
@@ -97,7 +103,7 @@ def judge(run: Run) -> Judgement:
     facts = _facts(run)
     claims = tuple(_judge_claim(claim, facts) for claim in run.claims)
     verdict = _roll_up(run, claims)
-    leading = next((one for one in claims if one.verdict is verdict), None)
+    leading = max((one for one in claims if one.verdict is verdict), key=lambda one: one.confidence, default=None)
     rule = leading.rule if leading else ""
     findings = (*_accusations(facts, claims), *_silent(facts, claims))
     recovered = frozenset(index for index in facts.mended if bad(facts.calls[index]))
@@ -107,16 +113,27 @@ def judge(run: Run) -> Judgement:
 def _facts(run: Run) -> _Facts:
     successes = Successes(run.calls)
     mended = frozenset(call.index for call in run.calls if unfinished(call) and successes.mend(call))
-    return _Facts(run, {call.index: call for call in run.calls}, mended, _admitted(run))
+    calls = {call.index: call for call in run.calls}
+    return _Facts(run, calls, mended, _admitted(run), _covered(run))
 
 
 def _admitted(run: Run) -> frozenset[int]:
-    """Calls that the agent itself reports as failed or unfinished; a report about nothing special covers all."""
-    reports = [claim for claim in run.claims if claim.claim.outcome in (Outcome.FAILURE, Outcome.PARTIAL)]
-    if any(not report.about for report in reports):
-        return frozenset(call.index for call in run.calls)
-    keys = _keys(run.calls, (index for report in reports for index in report.about))
+    keys = _keys(run.calls, (index for report in _reports(run) for index in report.about))
     return frozenset(call.index for call in run.calls if call.operation.key in keys)
+
+
+def _covered(run: Run) -> frozenset[int]:
+    """A report that names no deed may mean any call; one that names a deed and fits none, those that may be any deed."""
+    vague = [report.claim.action for report in _reports(run) if not report.about]
+    if not vague:
+        return frozenset()
+    anything = "" in vague
+    keys = {call.operation.key for call in run.calls if anything or call.operation.action in ANYTHING}
+    return frozenset(call.index for call in run.calls if call.operation.key in keys)
+
+
+def _reports(run: Run) -> list[BoundClaim]:
+    return [claim for claim in run.claims if claim.claim.outcome in (Outcome.FAILURE, Outcome.PARTIAL)]
 
 
 def _keys(calls: Sequence[Call], indexes: Iterable[int]) -> frozenset[str]:
@@ -136,7 +153,7 @@ def _judge_claim(bound: BoundClaim, facts: _Facts) -> ClaimVerdict:
     verdict, rule, calls = _verdict_of(bound, facts)
     if verdict.accuses and not facts.run.complete:
         verdict, rule = Verdict.INCOMPLETE, "run.incomplete"
-    sure = rule.startswith("operation.") and _structured(facts, calls)
+    sure = bound.mismatch is None and rule.startswith("operation.") and _structured(facts, calls)
     return ClaimVerdict(bound, verdict, rule, calls, confidence(rule, sure=sure, deed=bool(bound.claim.action)))
 
 
@@ -159,7 +176,7 @@ def _without_calls(bound: BoundClaim, run: Run) -> _Told:
 
 def _by_operations(last: list[Call], facts: _Facts, action: str) -> _Told:
     """The verdict by the state of each operation that the claim is about. action: what it says was done to them."""
-    excused = facts.admitted | facts.mended
+    excused = facts.admitted | facts.mended | (frozenset() if action else facts.covered)
     ends = [call for call in last if call.index not in excused]
     for verdict, rule, is_so in _BY_ACTION.get(action, _DONE):
         if found := tuple(call.index for call in ends if is_so(call)):
@@ -190,7 +207,7 @@ def _accusation(facts: _Facts, one: ClaimVerdict, rule: str) -> Finding:
 def _silent(facts: _Facts, claims: Sequence[ClaimVerdict]) -> list[Finding]:
     """Failures that no claim answers for, that nothing mended and that the agent does not mention."""
     told = frozenset(index for one in claims if one.verdict.accuses for index in one.calls)
-    known = facts.admitted | facts.mended | told
+    known = facts.admitted | facts.covered | facts.mended | told
     failed = [call.index for call in facts.run.calls if bad(call) and call.index not in known]
     return [_silent_failure(facts, (index,)) for index in failed]
 

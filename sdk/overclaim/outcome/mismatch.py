@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from overclaim.outcome.counted import counted_short
+from overclaim.outcome.measures import other_measure, other_receiver
 from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Outcome
 from overclaim.outcome.seen import Seen
 from overclaim.outcome.stated import other_amount, other_answer, other_date, other_number, other_time, repeats_request
@@ -26,6 +27,8 @@ _RULES: Final[tuple[tuple[str, Callable[[Seen], bool]], ...]] = (
     ("target.other_date", other_date),
     ("target.other_time", other_time),
     ("quantity.other_amount", other_amount),
+    ("quantity.other_value", other_measure),
+    ("target.other_receiver", other_receiver),
 )
 
 

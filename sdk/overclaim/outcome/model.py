@@ -223,6 +223,7 @@ class Claim:
     objects: nouns of what it is about, singular and lower case. targets: identifiers in the clause, normalised.
     amounts: other numbers in it, normalised ("1520", "45"). generic: "done", "it works", "all set".
     in_words: done in the answer itself (a translation, a plan), or told from a record: no call has to show it.
+    own: told of the agent itself ("I sent it", "Sent."); not "it was sent", which names nobody.
     text: the clause itself; content, so it stays where content is allowed. turn: which agent text, from 0.
     """
 
@@ -237,6 +238,7 @@ class Claim:
     text: str = ""
     turn: int = 0
     source: str = "final_message"
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,13 @@ def _exit_code(view: View) -> list[Evidence]:
     found = [exit_rule(code, _blank(texts), view.context)]
     if code == 0 and streams:
         found += [one for text in texts for one in text_evidence(text, view.context, output=True)]
-        found += output_evidence("", view.context) if _blank(texts) else []
+        found += output_evidence("", view.context) if all(payload.is_void(text) for text in texts) else []
     return found
 
 
 def _blank(texts: list[str]) -> bool:
-    return all(payload.is_void(text) for text in texts)
+    """Nothing printed, or only the count of what there is not, as `grep -c` does."""
+    return all(payload.is_void(text) or text.strip() == "0" for text in texts)
 
 
 def _http_status(view: View) -> list[Evidence]:

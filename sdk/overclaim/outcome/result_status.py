@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.result_context import Context
+from overclaim.outcome.result_rules import tool_words
+from overclaim.outcome.words import split_name
 
+_SIGNALS = frozenset((-9, -15, -2, 137, 143, 130))  # how a process ends that was killed, terminated or interrupted
 _FAMILIES = {2: Outcome.SUCCESS, 3: Outcome.SUCCESS, 4: Outcome.FAILURE, 5: Outcome.FAILURE}
 
 
@@ -16,6 +19,8 @@ def exit_rule(code: int, silent: bool, context: Context) -> Evidence:
         return Evidence("exit_code", "expected.report", Outcome.SUCCESS, Grade.STRUCTURED, "1")
     if code == 0:
         return Evidence("exit_code", "exit.zero", Outcome.SUCCESS, Grade.STRUCTURED, "0")
+    if code in _SIGNALS and not tool_words("killing").isdisjoint(split_name(context.tool)):
+        return Evidence("exit_code", "exit.as_asked", Outcome.SUCCESS, Grade.STRUCTURED, str(code))
     if code == 1 and silent and context.effect is Effect.READ:
         return Evidence("exit_code", "exit.one_silent", Outcome.EMPTY, Grade.STRUCTURED, "1")
     return Evidence("exit_code", "exit.nonzero", Outcome.FAILURE, Grade.STRUCTURED, str(code))

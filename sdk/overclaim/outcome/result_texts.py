@@ -111,7 +111,7 @@ def has_content(text: str) -> bool:
 
 def _exit(code: str, body: str, context: Context) -> Evidence:
     """An exit code with the output beside it; only for code 1 does it matter whether there is any."""
-    return exit_rule(int(code), code == "1" and not has_content(body), context)
+    return exit_rule(int(code), code == "1" and (not has_content(body) or body.strip() == "0"), context)
 
 
 def _message_repr(text: str) -> Framed:

@@ -15,7 +15,7 @@ from overclaim.outcome.words import split_name
 
 _SMALL = 4
 _RESULTS = ("result", "results", "output", "response", "answer", "finishedat", "completedat")
-_LISTS = ("failure", "partial", "pending", "empty", "success")
+_LISTS = ("failure", "partial", "pending", "empty", "success", "over")
 _ENDS = ("failure_ends", "pending_ends")
 _STARTS = ("pending_prefix",)
 _DENIED = ("no_", "not_", "non_", "without_", "un")
@@ -77,6 +77,8 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
     """What a status word means here: about this call, or about the record that was read or made."""
     if not view.reading and _is_bad(word) and as_asked(word, view.context):
         return [_flag("status_word.as_asked", Outcome.SUCCESS, _listed(word), Grade.INFERRED)]
+    if _is_started(word, view):
+        return [_flag("status_word.as_asked", Outcome.SUCCESS, _listed(word), Grade.INFERRED)]
     if _is_failure(word) or word in words("partial"):
         rule = "status_word.partial" if word in words("partial") else "status_word.failure"
         return [_about_call(rule, Outcome.FAILURE, word, view)]
@@ -89,7 +91,20 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
         return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
     if word in words("success") and (view.answer or not view.reading):
         return [_flag("status_word.success", Outcome.SUCCESS, word)]
+    if view.reading and word in words("over"):  # which may be the end of something that was pending
+        return [_flag("record.status_word_success", Outcome.SUCCESS, _listed(word), Grade.SUSPECT)]
     return []
+
+
+def _is_started(word: str, view: View) -> bool:
+    """Whether a thing is in the state that starting it was to bring about: a pump that runs, but no job."""
+    if word not in words("started") or view.reading:
+        return False
+    named = frozenset(split_name(view.context.tool))
+    if named.isdisjoint(tool_words("starting")) or not named.isdisjoint(tool_words("works")):
+        return False
+    parts = {part for key in view.value if isinstance(key, str) for part in split_name(key)}
+    return parts.isdisjoint(("job", "task", "operation", "execution"))
 
 
 def _owes(view: View) -> bool:

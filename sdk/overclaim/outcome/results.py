@@ -27,6 +27,7 @@ from overclaim.outcome.model import (
 from overclaim.outcome.payload import parse
 from overclaim.outcome.result_context import Context
 from overclaim.outcome.result_judge import judge_plain, void_evidence
+from overclaim.outcome.result_present import present
 from overclaim.outcome.result_rules import exceptions
 from overclaim.outcome.result_status import exit_rule, status_evidence
 from overclaim.outcome.result_texts import text_evidence
@@ -159,6 +160,7 @@ def _result_evidence(result: object, context: Context) -> list[Evidence]:
         return [exception_evidence(type(result).__name__)]
     value = payload.plain(result)
     found = void_evidence(value, context) if payload.is_void(value) else judge_plain(value, context)
+    found = present(found, value, context) if found and context.tool else found
     return without_reports(found) if context.facts.reports_problems else found
 
 

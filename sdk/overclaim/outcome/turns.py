@@ -121,9 +121,9 @@ def _is_spoken(word: str, lang: Language) -> bool:
 
 def _has(words: list[str], lang: Language, *kinds: str) -> bool:
     for kind in kinds:
-        pairs = lang.pairs.get(kind, {})
-        if pairs.keys().isdisjoint(words):
+        if kind not in lang.pairs or lang.firsts[kind].isdisjoint(words):
             continue
+        pairs = lang.pairs[kind]
         for at, word in enumerate(words):
             if word in pairs and _may_go_on(words, at, pairs[word]) and _phrase_at(words, at, lang, (kind,)):
                 return True

@@ -13,6 +13,7 @@ from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.operations import mentions
+from overclaim.outcome.voice import wanted
 from overclaim.reading.dialects import Role, answer_of, asked_by_user
 from overclaim.reading.span_calls import TraceCall
 from overclaim.reading.span_tree import Group, Tree
@@ -134,8 +135,9 @@ def _from_text(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
         return Claimed()
     reading = read_claims([answer])
     readable = [replace(made.call, operation=made.readable) for made in calls]
-    asked = mentions(*(asked_by_user(group.root.attributes) if group.root else ()))
-    return Claimed(bind(reading, readable, asked=asked), reading.outcome, known=True)
+    texts = asked_by_user(group.root.attributes) if group.root else ()
+    bound = bind(reading, readable, asked=mentions(*texts), wants=wanted(texts))
+    return Claimed(bound, reading.outcome, known=True)
 
 
 def _answer(tree: Tree, group: Group) -> str:

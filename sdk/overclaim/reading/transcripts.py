@@ -32,6 +32,7 @@ from overclaim.outcome.pending import settled
 from overclaim.outcome.result_texts import Context
 from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
+from overclaim.outcome.voice import wanted
 from overclaim.reading.chat_messages import Conversation, Result, ToolCall, read_messages
 from overclaim.reading.input_files import Document, Problem
 
@@ -171,11 +172,14 @@ def _notes(file: str, place: str, chat: ChatRun, conversation: Conversation) -> 
 def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: ToolRules) -> Run:
     tools = _tools(chat.tools)
     spans = _spans_by_call(chat.child_spans, conversation.calls)
-    calls = settled(
+    reading = read_claims(conversation.texts)
+    seen = [
         _call(index, call, _expected(call.tool, tools, rules), spans.get(id(call), ()))
         for index, call in enumerate(conversation.calls)
-    )
-    reading = read_claims(conversation.texts)
+    ]
+    # Reading what a call mentions costs as much as judging it: only where something is compared with it.
+    compared = bool(reading.claims) or any(call.observed.outcome is Outcome.PENDING for call in seen)
+    calls = settled(map(_with_mentions, seen, conversation.calls) if compared else seen)
     lost = _lost_spans(chat.trace)
     gaps = [
         *(["no_messages"] if not chat.messages else ["no_final_message"] if not conversation.finished else []),
@@ -185,7 +189,9 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: Tool
     return Run(
         id=default_id if chat.id is None else str(chat.id),
         calls=calls,
-        claims=bind(reading, calls, asked=mentions(*conversation.asked)),
+        claims=bind(
+            reading, calls, asked=mentions(*conversation.asked), wants=wanted(conversation.asked)
+        ),
         claimed=reading.outcome,
         # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
         captured=bool(calls or tools),
@@ -221,8 +227,12 @@ def _call(index: int, call: ToolCall, tool: _Tool, spans: Sequence[ChildSpan]) -
         observed=seen,
         claimed=_claimed(_told(result, context, seen, children)) if result else Outcome.UNKNOWN,
         id=call.id or None,
-        mentions=mentions(arguments, result.content if result else None),
     )
+
+
+def _with_mentions(seen: Call, call: ToolCall) -> Call:
+    content = call.result.content if call.result else None
+    return replace(seen, mentions=mentions(_arguments(call.arguments), content))
 
 
 def _told(result: Result, context: Context, seen: Observation, children: Sequence[Evidence]) -> Outcome:

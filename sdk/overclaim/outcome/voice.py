@@ -1,0 +1,61 @@
+"""Who is said to have done it: "several modules were removed", after a look, tells what was found and no deed.
+
+A passive without an agent is the agent's own deed where the user asked for that deed, or where the run changed
+anything; else a look that went well is what it rests on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from overclaim.outcome.language import language
+from overclaim.outcome.lexicon import table, words
+from overclaim.outcome.model import Call, Claim, Effect, Outcome
+from overclaim.outcome.targets import kind_of
+
+MAX_REQUEST = 8_000  # characters looked at in one text of the user
+
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]?")
+_WORD = re.compile(r"[a-z']+")
+
+
+def wanted(texts: Iterable[str]) -> frozenset[str]:
+    """The actions that a user asks for: "please email it to Dana", "I want a refund"; not "has it been merged?"."""
+    return frozenset(
+        action
+        for text in texts
+        for sentence in _SENTENCE.findall(text[:MAX_REQUEST].lower().replace("’", "'"))
+        for action in _requested(_WORD.findall(sentence))
+    )
+
+
+def _requested(spoken: Sequence[str]) -> Iterator[str]:
+    if not spoken or spoken[0] in words("near", "asking"):
+        return
+    forms, nouns = language("en").verbs, language("en").nouns
+    for before, word in pairwise(("", *spoken)):
+        verb = forms.get(word)
+        if verb is not None and verb.bare and before in ("", *table("near")["before_request"]):
+            yield verb.action
+    if not words("near", "wanting").isdisjoint(spoken):
+        yield from (nouns[word] for word in spoken if word in nouns)
+    text = " ".join(spoken)
+    yield from (action for phrase, action in table("near")["requests"].items() if phrase in text)
+
+
+def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -> tuple[int, ...]:
+    """The last look that shows something, where a claim without a doer can only tell what was found; or none."""
+    if claim.own or not claim.action or claim.action in asked_deeds:
+        return ()
+    if any(call.operation.effect is Effect.WRITE for call in calls):
+        return ()
+    shown = (Outcome.SUCCESS, Outcome.UNKNOWN)
+    looks = [
+        call for call in calls if call.operation.effect is Effect.READ and call.observed.outcome in shown
+    ]
+    named = [one for one in claim.targets if kind_of(one) == "@"]
+    if named and not any(one in call.mentions for call in looks for one in named):
+        return ()
+    return tuple(call.index for call in looks[-1:])
