@@ -6,17 +6,20 @@ Understanding texts and payloads is the Python engine of the SDK; here spans are
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from overclaim.outcome.normals import Normals, apply
+from overclaim.outcome.model import Run
+from overclaim.outcome.normals import apply, speak_of
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.spans import Span
 from overclaim.reading.traces import runs
 from overclaim_detectors import rows, sql
 from overclaim_detectors.inbox import Batch
+from overclaim_detectors.normals import Learned
 from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.detect")
@@ -35,42 +38,62 @@ class Labelled:
 
 
 def label(
-    store: Store, batch: Batch, version: int, normals: Normals | None = None, expected: ToolRules = NO_RULES
+    store: Store, batch: Batch, version: int, learned: Learned | None = None, expected: ToolRules = NO_RULES
 ) -> Labelled:
     """Label the traces of a batch again from all their spans, and take back what no longer holds.
 
-    normals: how their tools usually answer. The runs of the batch may be among those that it was learned from, so that
-    an unusual answer seems a little less so. expected: what is right for them; it holds for the spans of other
-    instrumentors, as far as they carry content.
+    learned: how their tools usually answered by the time each trace arrived. expected: what is right for them; it
+    holds for the spans of other instrumentors, as far as they carry content.
 
     A trace that cannot be understood keeps what was known of it, and is named in `skipped`.
     """
-    found, skipped = _understand(_spans(store, batch), version, normals or Normals(), expected)
+    by_trace = _by_trace(_spans(store, batch))
+    skipped = set[str]()
+    found = _rows(by_trace, _understood(by_trace, expected, skipped), version, learned or Learned(store), skipped)
     store.insert("overclaim_runs", rows.RUN_COLUMNS, found.runs, _INSERT)
     store.insert("overclaim_calls", rows.CALL_COLUMNS, found.calls, _INSERT)
     store.insert("overclaim_claims", rows.CLAIM_COLUMNS, found.claims, _INSERT)
-    understood = [trace for trace in batch.traces if trace not in skipped]
+    traces = [trace for trace in batch.traces if trace not in skipped]
     for table in ("runs", "calls", "claims"):
-        store.command(sql.load(f"label/retire_{table}"), batch.params(version=version) | {"traces": understood})
-    return Labelled(len(understood), len(found.runs), len(found.calls), len(found.claims), tuple(sorted(skipped)))
+        store.command(sql.load(f"label/retire_{table}"), batch.params(version=version) | {"traces": traces})
+    return Labelled(len(traces), len(found.runs), len(found.calls), len(found.claims), tuple(sorted(skipped)))
 
 
 def _spans(store: Store, batch: Batch) -> list[Span]:
     return [rows.span(row) for row in store.query(sql.load("label/spans"), batch.params()).dicts()]
 
 
-def _understand(
-    spans: Iterable[Span], version: int, normals: Normals, expected: ToolRules
-) -> tuple[rows.Rows, set[str]]:
-    found, skipped = rows.Rows(), set[str]()
-    for trace_id, of_trace in groupby(spans, key=attrgetter("trace_id")):
-        try:
-            found.add(_trace(list(of_trace), version, normals, expected))
-        except Exception:  # one odd trace must not stop the others
-            _log.warning("trace %s cannot be understood and is left out", trace_id, exc_info=True)
-            skipped.add(trace_id)
-    return found, skipped
+def _by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
+    return {trace_id: list(of_trace) for trace_id, of_trace in groupby(spans, key=attrgetter("trace_id"))}
 
 
-def _trace(spans: Sequence[Span], version: int, normals: Normals, expected: ToolRules) -> rows.Rows:
-    return rows.trace_rows([apply(run, normals, counted=False) for run in runs(spans, expected)], spans, version)
+def _understood(by_trace: Mapping[str, list[Span]], expected: ToolRules, skipped: set[str]) -> dict[str, list[Run]]:
+    """The runs of each trace, but of those that are skipped: one odd trace must not stop the others."""
+    found: dict[str, list[Run]] = {}
+    for trace_id, spans in by_trace.items():
+        with _left_out(trace_id, skipped):
+            found[trace_id] = runs(spans, expected)
+    return found
+
+
+def _rows(
+    by_trace: Mapping[str, list[Span]], found: Mapping[str, list[Run]], version: int, learned: Learned,
+    skipped: set[str],
+) -> rows.Rows:  # fmt: skip
+    whole = rows.Rows()
+    normals = learned.of_traces([trace_id for trace_id, its in found.items() if any(map(speak_of, its))])
+    for trace_id, its in found.items():
+        with _left_out(trace_id, skipped):
+            known = normals.get(trace_id)
+            seen = its if known is None else [apply(run, known) for run in its]
+            whole.add(rows.trace_rows(seen, by_trace[trace_id], version))
+    return whole
+
+
+@contextmanager
+def _left_out(trace_id: str, skipped: set[str]) -> Generator[None]:
+    try:
+        yield
+    except Exception:
+        _log.warning("trace %s cannot be understood and is left out", trace_id, exc_info=True)
+        skipped.add(trace_id)

@@ -70,7 +70,7 @@ class Detection:
             self._batch(batch, piece.version, done)
 
     def _batch(self, batch: Batch, version: int, done: Pass) -> None:
-        labelled = label(self._store, batch, version, self._normals.current(), self._expected)
+        labelled = label(self._store, batch, version, self._normals, self._expected)
         understood = batch.without(labelled.skipped)
         judging.judge(self._store, understood, version)
         found = judging.find(self._store, understood, version, self._rules.rules)

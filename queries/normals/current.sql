@@ -1,5 +1,4 @@
--- What is normal for each tool, as it was learned last.
--- now: Unix milliseconds; what is older than 30 days is forgotten.
+-- What was known of each tool by one count: the one that was made at `learned` (Unix milliseconds).
 SELECT
     ServiceName,
     Tool,
@@ -8,6 +7,6 @@ SELECT
     Looked,
     Missed
 FROM overclaim_normals FINAL
-WHERE Learned >= fromUnixTimestamp64Milli({now:Int64}) - INTERVAL 30 DAY
+WHERE Learned = fromUnixTimestamp64Milli({learned:Int64})
 ORDER BY ServiceName, Tool
 LIMIT 100000

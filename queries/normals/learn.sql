@@ -1,8 +1,8 @@
 -- Counts anew how each tool answers, over its newest calls: the same votes as overclaim.outcome.normals.votes, one of
 -- each run. Reads at most so many calls, however long the history is.
--- calls: how many are read at most, the newest first. now: Unix milliseconds.
+-- calls: how many are read at most, the newest first.
 -- not_found: pattern of the exceptions that say "there is no such thing".
-INSERT INTO overclaim_normals (ServiceName, Tool, Changed, Void, Looked, Missed, Learned, Version)
+INSERT INTO overclaim_normals (ServiceName, Tool, Changed, Void, Looked, Missed, Learned)
 WITH
 newest AS (
     SELECT
@@ -31,7 +31,7 @@ calls AS (
         *,
         Observed IN ('success', 'pending', 'empty') AS Answered,
         Answered AND Effect = 'write' AND Action NOT IN ('', 'run', 'delegate') AS Change,
-        Change AND hasAny(EvidenceRule, ['empty.void', 'empty.container']) AS Hollow,
+        Change AND has(EvidenceRule, 'empty.void') AS Hollow,
         arrayFilter(
             (fact, outcome, grade) -> outcome = 'failure' AND grade != 'suspect',
             arrayZip(EvidenceKind, EvidenceValue), EvidenceOutcome, EvidenceGrade
@@ -69,8 +69,7 @@ SELECT
     sum(votes.Void) AS Voids,
     sum(votes.Looked) AS Looks,
     sum(votes.Missed) AS Misses,
-    fromUnixTimestamp64Milli({now:Int64}) AS Now,
-    {now:Int64} AS NewVersion
+    now64(3) AS Now
 FROM votes
 GROUP BY ServiceName, Tool
 HAVING Changes + Looks > 0

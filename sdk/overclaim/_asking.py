@@ -2,7 +2,8 @@
 
 What asks is the user's own function, or a request that the user declared (see expectations/http_check.py). It runs in
 a thread of its own with a time limit, unseen by any instrumentation, and whatever it does, the tool's result stays as
-it is. Where it cannot answer, that is evidence of nothing.
+it is: also where the host cancels the waiting, which comes too late to undo what the tool did. Where it cannot answer,
+that is evidence of nothing.
 """
 
 from __future__ import annotations
@@ -47,11 +48,6 @@ def ask(checks: Iterable[Check], arguments: Mapping[str, Any], result: object) -
     return [_asked(check, arguments, result) for check in checks]
 
 
-async def ask_async(checks: Iterable[Check], arguments: Mapping[str, Any], result: object) -> list[Evidence]:
-    """As `ask`, without holding up the event loop."""
-    return [await _asked_async(check, arguments, result) for check in checks]
-
-
 class Asking:
     """The postconditions of one call: they are asked once, after it returned and before its span ends.
 
@@ -66,15 +62,35 @@ class Asking:
         self.ended_ns: int | None = None
 
     def now(self, result: object) -> None:
-        """Ask and wait, unless they were asked before."""
+        """Ask and wait, unless they were asked before, or waiting would hold up an event loop."""
         if self.ended_ns is None:
             self.ended_ns = time_ns()
-            self.found = ask(self._checks, self._arguments, result)
+            held = in_event_loop()
+            self.found = unasked(self._checks, "event_loop") if held else ask(self._checks, self._arguments, result)
 
     async def soon(self, result: object) -> None:
-        """Ask without holding up the event loop."""
+        """Ask without holding up the event loop. Who is cancelled meanwhile is let go, and cancelled a moment later."""
         self.ended_ns = time_ns()
-        self.found = await ask_async(self._checks, self._arguments, result)
+        task = asyncio.current_task() if in_event_loop() else None
+        before = task.cancelling() if task is not None else 0
+        try:
+            for check in self._checks:
+                self.found.append(await _asked_async(check, self._arguments, result))
+        except asyncio.CancelledError as error:
+            if task is None:
+                raise
+            self.found += unasked(self._checks[len(self.found) :], "cancelled")
+            asyncio.get_running_loop().call_soon(_cancel_again, task, before, error.args)
+
+
+def _cancel_again(task: asyncio.Task[Any], before: int, said: tuple[object, ...]) -> None:
+    """Hand on a cancellation that came while a postcondition was asked, at whatever the task waits for by now.
+
+    As it would have come without the postcondition: the tool's caller has its result. There is nothing to hand on where
+    the task has ended, or where who asked for it (a timeout that was left in time) has taken it back.
+    """
+    if task.cancelling() > before and task.cancel(*said[:1]):
+        task.uncancel()  # it is the same request as before
 
 
 def asking(tool: str, arguments: dict[str, Any]) -> Asking | None:

@@ -25,11 +25,15 @@ def verify(tools: str | Sequence[str], function: Any = None, /, *, timeout: floa
     so: True, False, None where it cannot know, or an `overclaim.Outcome`. It may be a coroutine function. It never
     changes what the tool gives back; an exception in it, or no answer in time, is noted as such and decides nothing.
 
-    The tool's caller waits for it, though the tool's span keeps its own end. It runs in a thread of its own (the
-    coroutine function of an async tool in the tool's event loop, which it must not block), so what is bound to a thread
-    must be opened in it. At most 32 threads ask at once; who comes later waits for a turn, within the same time. A
-    function of a module that is declared again, as in a notebook, takes its own place.
-    Tools that are not decorated but seen by another instrumentor are asked about where no event loop is running.
+    The tool's caller waits for it, though the tool's span keeps its own end. Where that waiting is cancelled, as by a
+    timeout around an async tool, the caller gets the tool's result all the same, and the cancellation at its next wait.
+    A plain tool that is called straight from a running event loop is not asked about, since the loop would stand still
+    (evidence `postcondition.unanswered`, `event_loop`): make it async, or call it in a thread.
+
+    It runs in a thread of its own (the coroutine function of an async tool in the tool's event loop, which it must not
+    block), so what is bound to a thread must be opened in it. At most 32 threads ask at once; who comes later waits for
+    a turn, within the same time. A function of a module that is declared again, as in a notebook, takes its own place.
+    Tools that are not decorated but seen by another instrumentor are asked about outside event loops alone.
 
     Args:
         tools: The tool's name, or several; `*` stands for any characters.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from overclaim._errors import InputError
 from overclaim.cli import Command
@@ -60,6 +60,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--expect",
+        action=_Once,
         metavar="FILE",
         help="what right means: a YAML, TOML or JSON file of expectations, or a pack such as payments"
         " (default: OVERCLAIM_EXPECTATIONS; see overclaim expectations)",
@@ -72,6 +73,18 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 only for accusations at least this sure, 0 to 1 (default: any; all are shown)",
     )
     parser.add_argument("--save-normals", metavar="FILE", help="write what was learned from the files to a JSON file")
+
+
+class _Once(argparse.Action):
+    """An option of which a second one would silently put the first out of force."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            given = f"{getattr(namespace, self.dest)} and {values}"
+            parser.error(f"{option_string} was given twice ({given}): name one file that holds or extends all of it")
+        setattr(namespace, self.dest, values)
 
 
 def _probability(text: str) -> float:

@@ -87,7 +87,7 @@ def check_files(
         yield from _learn_and_judge(read_runs(paths, rules), normals, procedures)
         return
     for found in read_runs(paths, rules):
-        yield found if isinstance(found, Problem) else _judged(found, normals, procedures, counted=False)
+        yield found if isinstance(found, Problem) else _judged(found, normals, procedures)
 
 
 def _learn_and_judge(
@@ -98,10 +98,19 @@ def _learn_and_judge(
             if isinstance(one, Problem):
                 yield one
             else:
-                normals.add(one.run)
+                normals.add(one.run, _content(one))
                 waiting.add(one)
         for one in waiting:
-            yield _judged(one, normals, procedures, counted=True)
+            yield _judged(one, normals, procedures)
+
+
+def _content(found: Transcript) -> str:
+    """What tells a run without an id from others: what is in it, so that a copy of its file has no vote of its own."""
+    run = found.run
+    if run.trace_id or run.id != f"{found.file}: {found.place}":
+        return ""
+    calls = [(call.tool, call.operation.key, call.observed.outcome.value, sorted(call.mentions)) for call in run.calls]
+    return f"content {calls} {[bound.claim.text for bound in run.claims]}"
 
 
 def read_runs(paths: Iterable[str], rules: ToolRules = NO_RULES) -> Iterator[Transcript | Problem]:
@@ -166,12 +175,10 @@ def _keep(decoded: Decoded, file: str, place: str, kept: _Spans) -> Iterator[Pro
         yield Problem(file, place or "file", decoded.rejected[0] + more, cure)
 
 
-def _judged(
-    found: Transcript, normals: Normals, procedures: Sequence[Procedure], *, counted: bool
-) -> Checked | Problem:
+def _judged(found: Transcript, normals: Normals, procedures: Sequence[Procedure]) -> Checked | Problem:
     """Judge a run; should that ever fail, the other runs are still judged."""
     try:
-        judgement = judge(apply(found.run, normals, counted=counted))
+        judgement = judge(apply(found.run, normals, _content(found)))
         if procedures:
             from overclaim.procedures import with_violations
 

@@ -10,11 +10,12 @@ from both_judges import as_trace
 from stores import FINDINGS, VERDICTS, empty, put_labelled, receive
 
 import overclaim
+from overclaim._errors import StoreError
 from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, Operation, Outcome, Run
 from overclaim.outcome.normals import Normals
 from overclaim.outcome.normals import learn as learn_in_python
 from overclaim_detectors import normals, sql
-from overclaim_detectors.normals import EVERY_S, Learned, current, learn
+from overclaim_detectors.normals import EVERY_S, Learned, learn
 from overclaim_detectors.runner import Detection
 from overclaim_detectors.store import Store
 
@@ -45,6 +46,11 @@ def bookings(*rooms: str) -> list[agents.Row]:
                 book_room(room)
                 run.answer(f"I have booked room {room}.")
         return rows()
+
+
+def current(store: Store, learned: Learned | None = None) -> Normals:
+    """By what a trace is seen that arrives now."""
+    return (learned or Learned(store)).of_traces(["new"])["new"]
 
 
 def some_run(seed: int) -> Run:
@@ -110,23 +116,52 @@ def test_an_unusual_answer_is_found_in_the_store(store: Store) -> None:
     assert rules == ["operation.unusually_empty"] * 2
 
 
-def test_any_order_is_the_same_given_the_same_normals(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spans that come late, twice or one by one end in the same verdicts, while nothing new is learned."""
-    known = learn_in_python([replace(some_booking(number), service="shop") for number in range(9)])
-    monkeypatch.setattr(Learned, "current", lambda _: known)
-    rows = bookings("R-1", "R-99", "R-2")
-    ends: list[list[tuple[Any, ...]]] = []
-    for seed in range(4):
-        empty(store)
-        dice, detection = random.Random(seed), Detection(store)
-        for row in dice.sample(rows * 2, 2 * len(rows)):
-            receive(store, [row])
-            if dice.random() < 0.4:
-                detection.once()
+def judged(store: Store, detection: Detection, *arrivals: list[agents.Row]) -> list[tuple[Any, ...]]:
+    """The verdicts after these spans arrived, each list for itself."""
+    for spans in arrivals:
+        receive(store, spans)
         detection.once()
-        ends.append(store.query(VERDICTS).rows)
-    assert all(end == ends[0] for end in ends)
-    assert any(row[3] == "operation.unusually_empty" for row in ends[0])
+    return store.query(VERDICTS).rows
+
+
+def test_what_is_delivered_again_is_judged_as_before(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was learned meanwhile, of runs from before anything was known and of later ones, in any order."""
+    monkeypatch.setattr(normals, "EVERY_S", 0)  # it learns after every pass
+    detection = Detection(store)
+    first, usual = bookings("R-1", "R-99", "R-2"), bookings(*(f"R-{number}" for number in range(9)))
+    last, void = bookings("R-3", "R-99"), bookings(*["R-99"] * 40)
+    before = judged(store, detection, first, usual, last, void)
+    rules = [row[3] for row in before if row[0] in {span[1] for span in first + last}]
+    assert rules.count("operation.unusually_empty") == 2  # the run of the last ones and its claim
+    learned = current(store)
+    dice = random.Random(3)
+    for again in (last, dice.sample((first + last) * 2, 2 * len(first + last)), usual + void):
+        assert judged(store, detection, again) == before
+    assert judged(store, Detection(store), *([span] for span in dice.sample(first + last, 4))) == before
+    assert list(current(store).items()) == list(learned.items())  # nor has any run a second vote
+
+
+def test_late_spans_are_seen_by_what_was_known_at_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that comes in parts gets the verdict that it gets in one piece, though more is known by then."""
+    monkeypatch.setattr(normals, "EVERY_S", 0)
+    detection, spans = Detection(store), bookings("R-99")
+    usual, void = bookings(*(f"R-{number}" for number in range(9))), bookings(*["R-99"] * 40)
+    judged(store, detection, usual, spans[:1], void, spans[1:])
+    (trace,) = {str(span[1]) for span in spans}
+    found = [row[3] for row in store.query(VERDICTS).rows if row[0] == trace]
+    assert found == ["operation.unusually_empty"] * 2
+
+
+def test_what_was_known_long_ago_is_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a month without a count, nothing is known any more."""
+    put_labelled(store, [as_trace(replace(some_booking(number), service="shop"), number) for number in range(9)])
+    learn(store)
+    receive(store, bookings("R-1"))
+    (trace,) = store.query("SELECT DISTINCT TraceId FROM otel_traces").rows[0]
+    learned = Learned(store)
+    assert learned.of_traces([trace])[trace].of("shop", "book_room").changed == 9
+    monkeypatch.setattr(normals, "LASTS_MS", 0)
+    assert list(learned.of_traces([trace])[trace].items()) == []
 
 
 def some_booking(number: int) -> Run:
@@ -139,23 +174,23 @@ def test_it_learns_now_and_then(store: Store) -> None:
     """Ten minutes lie between two counts, however many passes there are."""
     now = [0.0]
     learned = Learned(store, clock=lambda: now[0])
-    assert list(learned.current().items()) == []
+    assert list(current(store, learned).items()) == []
     for seconds, number, seen in ((0, 4, 4), (EVERY_S - 1, 9, 4), (EVERY_S, 9, 9)):
         now[0] = seconds
         put_labelled(store, [as_trace(replace(some_booking(n), service="shop"), n) for n in range(number)])
         learned.refresh()
-        assert learned.current().of("shop", "book_room").changed == seen
+        assert current(store, learned).of("shop", "book_room").changed == seen
 
 
 def test_failing_to_learn_stops_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts are written all the same, and what was known stays known."""
-    known = Normals()
-    learned = Learned(store)
-    monkeypatch.setattr(normals, "current", lambda _: known)
-    assert learned.current() is known
-    store.command("RENAME TABLE overclaim_normals TO overclaim_normals_away")
-    try:
-        learned.refresh()
-        assert learned.current() is known
-    finally:
-        store.command("RENAME TABLE overclaim_normals_away TO overclaim_normals")
+    put_labelled(store, [as_trace(replace(some_booking(number), service="shop"), number) for number in range(9)])
+    learn(store)
+
+    def fails(_: Store) -> None:
+        raise StoreError("no")
+
+    monkeypatch.setattr(normals, "learn", fails)
+    receive(store, bookings("R-1"))
+    assert Detection(store).once().judged == 1
+    assert current(store).of("shop", "book_room").changed == 9

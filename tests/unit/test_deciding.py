@@ -126,3 +126,22 @@ def test_order_survives_where_there_is_too_much_to_keep() -> None:
     for one in ("GET /a timeout", *(f"POST /{number} 200" for number in range(200)), "GET /a timeout"):
         late.add(http(one))
     assert decide(late.close(), captured=True, effect=Effect.WRITE).outcome is F
+
+
+@pytest.mark.parametrize(
+    ("requests", "result", "effect", "outcome"),
+    [
+        ("GET /cache/tide 404, GET /tables/tide 200", {"high": "04:12"}, Effect.READ, S),
+        ("GET /cache/tide 404, GET /tables/tide 200", {"high": "04:12"}, Effect.UNKNOWN, S),
+        ("GET /a 404, GET /b 410, GET /c 200", "the text", Effect.READ, S),
+        ("GET /a 404, GET /b 404", {"high": "04:12"}, Effect.READ, F),
+        ("GET /a 200, GET /b 404", {"high": "04:12"}, Effect.READ, F),
+        ("GET /a 500, GET /b 200", {"high": "04:12"}, Effect.READ, F),
+        ("GET /a 404, POST /b 201", {"high": "04:12"}, Effect.UNKNOWN, S),
+        ("GET /a 404, GET /b 200", {"error": "no tide table"}, Effect.READ, F),
+        ("GET /a 404, GET /b 200", [], Effect.READ, F),
+    ],
+)
+def test_a_look_elsewhere_after_a_miss(requests: str, result: object, effect: Effect, outcome: Outcome) -> None:
+    """A cache that misses is no failure where the next place has what the tool returns."""
+    assert observe(result, extra=[http(one) for one in requests.split(", ")], effect=effect).outcome is outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from overclaim.outcome.model import Effect, Outcome
+from overclaim.outcome.operations import operation
 from overclaim.outcome.results import observe
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
@@ -125,3 +126,50 @@ def test_no_value_holds_what_the_result_says(result: object, effect: Effect) -> 
     seen = observe(result, effect=effect, tool="lighthouse_make", error_text="LighthouseError: no lighthouse")
     assert seen.evidence
     assert not any("lighthouse" in one.value.lower() for one in seen.evidence)
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "outcome"),
+    [
+        # A thing runs once it was started; work does not.
+        ("start_pump", {"pump": "P1", "state": "running"}, Outcome.SUCCESS),
+        ("restart_server", {"name": "web-1", "status": "started"}, Outcome.SUCCESS),
+        ("start_backup", {"id": "b-1", "status": "running"}, Outcome.PENDING),
+        ("start_kiln", {"job_id": "k-1", "status": "running"}, Outcome.PENDING),
+        ("build_image", {"id": "i-1", "status": "running"}, Outcome.PENDING),
+        ("deploy_app", {"id": "d-1", "status": "running"}, Outcome.PENDING),
+        # A killed process ends by a signal.
+        ("kill_process", {"pid": 4, "exit_code": -9}, Outcome.SUCCESS),
+        ("stop_worker", {"pid": 4, "exit_code": 143}, Outcome.SUCCESS),
+        ("kill_process", {"pid": 4, "exit_code": 1}, Outcome.FAILURE),
+        ("run_script", {"exit_code": -9}, Outcome.FAILURE),
+        # What is asked for is there already: nothing was made, and a state holds.
+        ("make_folder", "folder already exists", Outcome.EMPTY),
+        ("create_topic", {"error": "Topic harvest already exists"}, Outcome.EMPTY),
+        ("add_member", {"error": "already a member"}, Outcome.EMPTY),
+        ("subscribe_reader", {"error": "already subscribed"}, Outcome.SUCCESS),
+        ("enable_feature", "Error: already enabled", Outcome.SUCCESS),
+        ("create_user", {"error": "user already exists"}, Outcome.FAILURE),
+        ("book_seat", {"error": "seat already taken"}, Outcome.FAILURE),
+        ("move_folder", "Error: folder already exists", Outcome.FAILURE),
+        # What was set aside is still to be fetched; what was to be sent is not gone.
+        ("place_hold", {"id": "h-1", "status": "pending_pickup"}, Outcome.SUCCESS),
+        ("place_hold", {"id": "h-1", "status": "pending_approval"}, Outcome.PENDING),
+        ("ship_parcel", {"id": "p-1", "status": "pending_pickup"}, Outcome.PENDING),
+    ],
+)
+def test_what_was_asked_for_is_there(tool: str, result: object, outcome: Outcome) -> None:
+    """A state, a signal or a refusal that is what the call was to bring about."""
+    assert observe(result, effect=operation(tool, {}).effect, tool=tool).outcome is outcome
+
+
+def test_a_count_of_nothing_is_no_failure() -> None:
+    """`grep -c` prints 0 and ends with 1 where nothing matches."""
+    for result in (
+        {"exit_code": 1, "stdout": "0\n"},
+        {"exit_code": 1, "stdout": "", "stderr": ""},
+        "exit code: 1\n0\n",
+    ):
+        assert observe(result, effect=Effect.READ).outcome is Outcome.EMPTY, result
+        assert observe(result, effect=Effect.WRITE).outcome is Outcome.FAILURE, result
+    assert observe({"exit_code": 1, "stdout": "0", "stderr": "no such file"}, effect=Effect.READ).outcome is F

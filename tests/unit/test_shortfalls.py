@@ -7,7 +7,7 @@ import time
 import pytest
 
 from overclaim.outcome.claims import read
-from overclaim.outcome.language import detect
+from overclaim.outcome.detection import detect
 from overclaim.outcome.model import Quantity
 
 

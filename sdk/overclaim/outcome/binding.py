@@ -9,20 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from overclaim.outcome.adapted import adapted, says
-from overclaim.outcome.checks import is_same_call_twice, looks_after, measured_otherwise, outdated, read_back_differs
+from overclaim.outcome.checks import (
+    failed_at_large,
+    failed_since,
+    is_same_call_twice,
+    looks_after,
+    measured_otherwise,
+    outdated,
+    read_back_differs,
+)
 from overclaim.outcome.fitting import (
     best,
+    does,
     effect_fits,
     is_apart,
     is_check,
     named_so,
     names,
     near,
+    nouns_of,
     reached,
     same_object,
     target_words,
+    tells_sent,
 )
 from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.language import language
@@ -33,9 +45,10 @@ from overclaim.outcome.mismatch import mismatch
 from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Outcome, Reading
 from overclaim.outcome.names import hands_in
 from overclaim.outcome.owned import apart
+from overclaim.outcome.shell import INTO
 from overclaim.outcome.targets import kind_of
 from overclaim.outcome.voice import found_so
-from overclaim.outcome.words import tokens
+from overclaim.outcome.words import singular, tokens
 
 
 def bind(
@@ -75,6 +88,9 @@ def _adds_nothing(claim: Claim) -> bool:
 
 
 def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
+    shown = _state_shown(claim, calls) if claim.outcome is Outcome.SUCCESS else None
+    if shown is not None:
+        return BoundClaim(replace(claim, action=""), () if bad(shown) else (shown.index,))
     about = _about(claim, calls)
     chosen = _calls_of(about, calls)
     if claim.outcome is not Outcome.SUCCESS:
@@ -99,6 +115,8 @@ def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     about = (*(call.index for call in _carried(chosen, calls)), *about)
     if is_check(claim) and (after := looks_after(chosen, calls)):
         return tuple(call.index for call in after)
+    if at_large := failed_at_large(claim, chosen, calls):
+        return tuple(call.index for call in at_large)
     if outdated(claim, chosen, calls) or is_same_call_twice(claim, chosen, calls):
         return ()
     return about or _on_record(claim, calls)
@@ -114,6 +132,8 @@ def _candidates(claim: Claim, calls: Sequence[Call]) -> Sequence[Call]:
 
 def _was_so_before(claim: Claim, call: Call) -> bool:
     """Whether the claim only says how things stood when the call failed: "there was nothing to delete"."""
+    if _was_there(call) and (not claim.action or says(claim.text, "before")):
+        return True
     making = call.operation.action in ("create", "delete") and bad(call)
     return making and not claim.action and says(claim.text, "stood")
 
@@ -145,6 +165,21 @@ def _on_record(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     return tuple(call.index for call in shown[-1:])
 
 
+def _state_shown(claim: Claim, calls: Sequence[Call]) -> Call | None:
+    """The look at a thing that is told to stand still, or so for a reason, where the run only looked.
+
+    "Bus 812 is stopped because of its engine" tells what a record says; nobody stopped the bus.
+    """
+    if not claim.action or any(call.operation.effect is not Effect.READ for call in calls):
+        return None
+    if not says(claim.text, "is_so") or not (claim.action == "disable" or says(claim.text, "cause")):
+        return None
+    if says(claim.text, "self") or actions()[claim.action].effect is not Effect.WRITE:
+        return None
+    named = {*claim.targets, *claim.amounts}
+    return next((call for call in reversed(calls) if named & (call.mentions | reached(call.operation))), None)
+
+
 def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:
     """The look that words rest on: the last one that went well, or none."""
     looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
@@ -154,7 +189,14 @@ def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:
 def _reported(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     """What a report of failure is about: the calls that did not go well, where it names one; else it covers all."""
     rough = [call for call in calls if call.observed.outcome is not Outcome.SUCCESS]
-    return tuple(call.index for call in best(claim, rough))
+    meant = best(claim, rough)
+    return tuple(call.index for call in (*meant, *_delegated(meant, rough)))
+
+
+def _delegated(meant: Sequence[Call], rough: Sequence[Call]) -> list[Call]:
+    """The calls of another agent that ended badly since a deed of that agent did, which the report is about."""
+    after = [call for call in rough if meant and call.index > meant[-1].index]
+    return list(takewhile(lambda call: call.operation.action == "delegate", after))
 
 
 def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
@@ -162,10 +204,19 @@ def _narrow(claim: Claim, fitting: list[Call]) -> tuple[int, ...]:
     named = [call for call in fitting if names(claim) & reached(call.operation)] or _told_apart(claim, fitting)
     action = actions().get(claim.action)
     looked = action is not None and action.check  # "all tests pass" is about the last time they ran
-    if named or (_plural(claim) and not looked):
+    if named or ((_plural(claim) or _tells_several(claim, fitting)) and not looked):
         return tuple(call.index for call in named or fitting)
     meant = fitting if looked else [call for call in fitting if call.observed.outcome is Outcome.SUCCESS] or fitting
     return tuple(call.index for call in fitting if call.operation.key == meant[-1].operation.key)
+
+
+def _tells_several(claim: Claim, fitting: Sequence[Call]) -> bool:
+    """Whether it is about all calls of one tool: "I created the users", and each call creates one user."""
+    if len({call.tool for call in fitting}) != 1 or len({call.operation.key for call in fitting}) < 2:
+        return False
+    nouns = {noun for noun in nouns_of(fitting[0]) if f"{noun}s" not in fitting[0].tool.lower()}
+    spoken = re.findall(r"[a-z]+(?!\w|['’])", claim.text.lower())
+    return any(singular(word) in nouns for word in spoken if singular(word) != word)
 
 
 def _told_apart(claim: Claim, fitting: list[Call]) -> list[Call]:
@@ -186,8 +237,7 @@ def _without_moot(claim: Claim, calls: Sequence[Call]) -> Sequence[Call]:
         return calls
     looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
     found = set[str]().union(*(call.operation.targets for call in looks))
-    there = [call for call in calls if not (_failed_to_make(call) and found.intersection(call.operation.targets))]
-    return [call for call in there if not _was_there(call)] if spoken & words("near", "before") or not claim.action else there
+    return [call for call in calls if not (_failed_to_make(call) and found.intersection(call.operation.targets))]
 
 
 def _was_there(call: Call) -> bool:
@@ -218,7 +268,7 @@ def _final(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if not writes:
         return tuple(call.index for call in calls)
     if claim.quantity is not None and claim.quantity.everything:
-        return tuple(call.index for call in writes)
+        return tuple(call.index for call in (*writes, *failed_since(writes, calls)))
     return tuple(call.index for call in writes if call.operation.key == writes[-1].operation.key)
 
 
@@ -248,7 +298,8 @@ def _possible(claim: Claim, call: Call) -> bool:
     if not effect_fits(claim, call) or is_apart(claim, call):
         return False
     distinct = action.name in words("near", "distinct")
-    return not distinct or operation.action == action.name or named_so(claim, call) or same_object(claim, call)
+    done = operation.action == action.name or named_so(claim, call) or same_object(claim, call) or "run" in does(call)
+    return not distinct or done or tells_sent(claim, call)
 
 
 def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
@@ -263,5 +314,7 @@ def _belied(claim: Claim, calls: Sequence[Call]) -> list[Call]:
 
 def _akin(claim: Claim, call: Call) -> bool:
     """Whether a call is of the claimed kind. One of another kind did not do it to something it never mentions."""
+    if call.operation.key.startswith(f"create:{INTO}:") and any(kind_of(one) == "/" for one in claim.targets):
+        return False  # output that went into another file
     same = call.operation.action in (claim.action, *ANYTHING) or near(claim, call)
     return not claim.action or same or same_object(claim, call)

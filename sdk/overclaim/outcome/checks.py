@@ -6,16 +6,17 @@ import re
 from collections.abc import Sequence
 
 from overclaim.outcome.fitting import does, names, reached
-from overclaim.outcome.history import ANYTHING, MAKING
+from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.language import language
 from overclaim.outcome.lexicon import actions, words
 from overclaim.outcome.mentions import MAX_FOUND
-from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Outcome
+from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Operation, Outcome
 
 MOST_SHARES = 4  # shares told by one call, of which one may be meant
 
 _MEASURING = ("test", "verify", "run", "compute")
 _SHARE = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d+)?) ?%")
+_ENDING = re.compile(r"\.[a-z]{1,4}(?:$|::)")
 _ASIDE = re.compile(
     r"(?:^|[/_.-])(?:tests?|spec|repro\w*|tmp|temp|scratch|debug|example|demo|docs?|check|verify)(?:[/_.-]|$|\d)|/tmp/"
 )
@@ -64,7 +65,7 @@ def read_back_differs(claim: Claim, looks: Sequence[Call], calls: Sequence[Call]
     given = {value for value in claimed if changes and value in changes[-1].mentions}
     if not given or any(value in one for value in given for one in answer):
         return None
-    return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "", span_id=look.span_id)
+    return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "value", span_id=look.span_id)
 
 
 def measured_otherwise(
@@ -82,10 +83,10 @@ def measured_otherwise(
     }
     known = {one.rstrip("%") for call in calls for one in call.mentions} | asked
     new = [float(one) for one in stated if one.removesuffix(".0") not in known]
-    if not 0 < len(told) <= MOST_SHARES or not new or any(_comes_from(one, told) for one in new):
+    if not 0 < len(told) <= MOST_SHARES or not new or any(_comes_from(float(one), told) for one in stated):
         return None
     span_id = measured[-1].span_id
-    return Evidence("mismatch", "quantity.other_share", Outcome.FAILURE, Grade.INFERRED, "", span_id=span_id)
+    return Evidence("mismatch", "quantity.other_share", Outcome.FAILURE, Grade.INFERRED, "share", span_id=span_id)
 
 
 def _comes_from(share: float, told: set[float]) -> bool:
@@ -123,3 +124,33 @@ def _told_done(claim: Claim, change: Call) -> bool:
 def _same_thing(claim: Claim, looks: Sequence[Call], change: Call) -> bool:
     near = names(claim).union(*(reached(look.operation) for look in looks))
     return bool(near & reached(change.operation))
+
+
+def failed_at_large(claim: Claim, runs: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
+    """The last wider run of the tests than these runs, where it went badly and all of them are said to pass."""
+    spoken = frozenset(re.findall(r"\w+", claim.text.lower()))
+    if claim.action != "test" or not runs or runs[-1].operation.action != "test":
+        return []
+    if words("near", "whole").isdisjoint(spoken):
+        return []
+    last = runs[-1].operation
+    same = [call for call in calls if call.operation.action == "test" and _program(call.operation) == _program(last)]
+    wider = [call for call in same if _narrowness(call.operation) < _narrowness(last)]
+    return [call for call in wider[-1:] if bad(call)]
+
+
+def failed_since(changes: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
+    """The last run of tests after the last of some changes, where it went badly."""
+    last = max((call.index for call in changes), default=-1)
+    tests = [call for call in calls if call.index > last and call.operation.action == "test"]
+    return [call for call in tests[-1:] if bad(call)]
+
+
+def _program(operation: Operation) -> str:
+    return ":".join(operation.key.split(":")[:2])
+
+
+def _narrowness(operation: Operation) -> int:
+    """How little of the tests was run: all, one folder, or one file."""
+    files = [one for one in operation.targets if "/" in one or "::" in one or _ENDING.search(one)]
+    return 2 if any(_ENDING.search(one) or "::" in one for one in files) else 1 if files else 0

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from overclaim.outcome.asides import claims_no_call, openly_pending, own_clause, takes_up, without_bare_checks
-from overclaim.outcome.clauses import is_name
-from overclaim.outcome.language import Language, language
+from overclaim.outcome.clause_nouns import kind_of_deed, objects, singular
+from overclaim.outcome.language import Language
 from overclaim.outcome.mentions import identifiers, numbers
 from overclaim.outcome.model import Claim, Outcome, Quantity
 from overclaim.outcome.quantities import quantity
-from overclaim.outcome.scan import CLEAN, HABIT, PUNCTUATION, WAITS, Event, Scan
+from overclaim.outcome.scan import HABIT, PUNCTUATION, WAITS, Event, Scan, chain_before
 from overclaim.outcome.shortfalls import all_of, joined, part_of_whole
 from overclaim.outcome.weights import is_look, mends, starts, weighed
-from overclaim.outcome.words import singular as one_of
 
-singular = lru_cache(8192)(one_of)
-MAX_OBJECTS = 6
 MAX_TARGETS = 32
 _BESIDE = 3  # words, or signs, between a verb and "failed" that belongs to it
 _TEXT = 500  # characters kept of a clause
@@ -199,7 +196,24 @@ def _failed_beside(state: Scan, last: Event, event: Event) -> bool:
 
 def _apart(state: Scan, one: Event, other: Event) -> bool:
     between = state.words[one.at + 1 : other.at]
-    return bool(one.action and other.action) and any(state.has("join", word) or word in PUNCTUATION for word in between)
+    joins = [at for at, word in enumerate(between) if state.has("join", word) or word in PUNCTUATION]
+    if not joins:
+        return False
+    if _of_tests(state, one, other, between[joins[-1] + 1 :]):
+        return True
+    if _of_tests(state, other, one, state.words[one.start : one.at]):
+        return True
+    return bool(one.action and other.action)
+
+
+def _of_tests(state: Scan, deed: Event, told: Event, subject: list[str]) -> bool:
+    """As in "I rewrote the parser and all tests pass": a deed, and what the tests say."""
+    if not deed.action or deed.action in _TRIES or told.action or told.mode or state.lang.clause_reach:
+        return False
+    return state.any_of("tests", subject)
+
+
+_TRIES = ("test", "verify", "run", "read", "search", "compute")
 
 
 def _cut(state: Scan, events: list[Event], at: int) -> int:
@@ -223,17 +237,17 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     plain = _plain_words(text) if digits else text
     counted = digits or not lang.measures.isdisjoint(words) or lang.unspaced
     amount = _quantity(lang.words_of(plain), lang) if counted else None
-    kind = _kind(event, words, lang)
+    kind = kind_of_deed(event, words, lang)
     claim = Claim(
         _outcome(state, event, amount),
         _action(event, words, lang, kind),
-        _objects(words, start, event, lang),
+        objects(words, start, event, lang),
         _targets(text),
         numbers(plain) if digits else (),
         amount,
         text=text[:_TEXT],
         turn=turn,
-        own=event.mode != "passive",
+        own=_is_own(state, event),
     )
     first = any(start <= at < end for at in state.firsts)
     retried = first or _retried(words, lang)
@@ -255,6 +269,18 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     said.undoes = event.outcome is Outcome.SUCCESS and event.verb in lang.sets.get("undoing", ())
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said
+
+
+def _is_own(state: Scan, event: Event) -> bool:
+    """Whether a deed is told of the agent: "I sent it", "Sent."; "it was sent", "wurde gesendet" name nobody."""
+    if not state.lang.clause_reach or event.outcome is not Outcome.SUCCESS:
+        return event.mode != "passive"
+    verb = state.lang.verbs.get(event.verb) if event.mode == "" else None
+    if verb is None or state.lang.unspaced or (verb.alone and verb.done):
+        return True
+    chain = chain_before(state, event.at)
+    told = state.words[chain.first : event.at + 1]
+    return not state.any_of("be", chain.words) or state.any_of("self", told)
 
 
 def _quantity(words: list[str], lang: Language) -> Quantity | None:
@@ -305,62 +331,6 @@ def _counts_nothing(word: str) -> bool:
 
 def _action(event: Event, words: list[str], lang: Language, kind: str) -> str:
     return "start" if event.outcome is Outcome.SUCCESS and starts(event, words, lang) else kind
-
-
-def _kind(event: Event, words: list[str], lang: Language) -> str:
-    """The action of the verb; a verb that only says "carried out" takes it from the noun beside it."""
-    if event.action and event.verb not in lang.sets["light"]:
-        return event.action
-    if event.mode in ("finding", CLEAN) or (event.mode == "state" and event.verb not in lang.sets["ended"]):
-        return ""
-    for at, word in enumerate(words):
-        action = _named_action(word, lang.code)
-        if action and not _only_tells_kind(words, at, lang):
-            return action
-    return event.action
-
-
-@lru_cache(16_384)
-def _named_action(word: str, code: str) -> str:
-    nouns = language(code).nouns
-    return nouns.get(word) or nouns.get(singular(word)) or ""
-
-
-def _only_tells_kind(words: list[str], at: int, lang: Language) -> bool:
-    """As in "the test sandbox", where no test is meant."""
-    after = words[at + 1] if at + 1 < len(words) else ""
-    if after not in lang.sets.get("places_of_work", ()):
-        return False
-    return not lang.clause_reach
-
-
-def _objects(words: list[str], start: int, event: Event, lang: Language) -> tuple[str, ...]:
-    """The nouns of a clause, singular, as far as words can be told apart without a dictionary."""
-    own = range(event.at, max(event.end, event.at + 1))
-    verb = event.verb.split()
-    rest = (
-        word for at, word in enumerate(words, start) if word not in lang.no_nouns and at not in own and word not in verb
-    )
-    found: dict[str, None] = {}
-    for word in rest:
-        if noun := _noun(word, lang.code):
-            found[noun] = None
-            if len(found) == MAX_OBJECTS:
-                break
-    return tuple(found)
-
-
-@lru_cache(16_384)
-def _noun(word: str, code: str) -> str:
-    """The singular of a word that may be a noun, else ""."""
-    return singular(word) if _may_be_noun(word, language(code)) else ""
-
-
-def _may_be_noun(word: str, lang: Language) -> bool:
-    if len(word) < 3 or word in lang.counts or not word.isalpha() or is_name(word) or word.endswith("ly"):
-        return False
-    known = lang.verbs.get(word)
-    return known is None or not known.done or known.bare
 
 
 def _generic(claim: Claim, event: Event, lang: Language) -> Claim:

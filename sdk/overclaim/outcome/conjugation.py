@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 KINDS = ("participle", "third", "first")
 _SOFT = ("é", "e", "i", "í")
-_RESPELLED = {"c": "qu", "g": "gu", "z": "c", "ç": "c"}  # "publicar" -> "publiqué", "comenzar" -> "comencé"
+_RESPELLED = {"c": "qu", "g": "gu", "ç": "c"}  # "publicar" -> "publiqué", "começar" -> "comecei"
+_WITH_Z = {**_RESPELLED, "z": "c"}  # "comenzar" -> "comencé", but in Portuguese "atualizar" -> "atualizei"
 
 Endings = Mapping[str, Mapping[str, Sequence[str]]]
 Irregular = Mapping[str, Sequence[Sequence[str]]]
@@ -24,8 +25,25 @@ def forms(infinitive: str, endings: Endings, irregular: Irregular) -> Iterator[t
             yield form, kind
 
 
+def preterites(participle: str) -> Iterator[str]:
+    """The first persons of a weak German verb of one part: "gebucht" -> "buchte", "storniert" -> "stornierte"."""
+    if not participle.endswith("t") or " " in participle:
+        return
+    if participle.startswith("ge"):
+        stem = participle[2:]
+    elif participle.endswith("iert") or participle.startswith(_INSEPARABLE):
+        stem = participle
+    else:
+        return
+    yield from (stem + "e", stem + "en")
+
+
+_INSEPARABLE = ("be", "er", "ver", "zer", "ent", "über")
+
+
 def _joined(stem: str, ending: str, infinitive: str) -> str:
     """Stem and ending; a stem keeps its sound before a soft vowel."""
-    if infinitive.endswith("ar") and ending.startswith(_SOFT) and stem[-1:] in _RESPELLED:
-        return stem[:-1] + _RESPELLED[stem[-1]] + ending
+    respelled = _RESPELLED if ending.startswith("ei") else _WITH_Z
+    if infinitive.endswith("ar") and ending.startswith(_SOFT) and stem[-1:] in respelled:
+        return stem[:-1] + respelled[stem[-1]] + ending
     return stem + ending

@@ -64,10 +64,10 @@ def said(observed: Observation) -> Outcome | None:
 def outweighed(evidence: list[Evidence]) -> list[Evidence]:
     """Evidence as it is, save what a declared condition or a postcondition outweighs: that becomes a suspicion.
 
-    A condition outweighs what was read in the result, but no HTTP status and no exception. What the tool itself declares
-    to have come to (`overclaim.observe`) outweighs all but an exception that left it. A postcondition saw how
-    things are after the call: where it holds it outweighs all but an exception that left the tool, where it fails it
-    outweighs all but that the work is still pending.
+    A condition outweighs what was read in the result, but no HTTP status and no exception. What the tool itself
+    declares (`overclaim.observe`) outweighs all but an exception that left it. A postcondition saw how things are after
+    the call: where it holds it outweighs all but an exception that left the tool, where it fails it outweighs all but
+    that the work is still pending.
     """
     verified = {one.outcome for one in evidence if one.kind == "postcondition"} - {Outcome.UNKNOWN}
     if verified:

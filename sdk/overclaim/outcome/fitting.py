@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from overclaim.outcome.history import ANYTHING
+from overclaim.outcome.history import ANYTHING, bad
 from overclaim.outcome.language import language
 from overclaim.outcome.lexicon import actions, table, verbs, words
 from overclaim.outcome.model import Call, Claim, Effect, Operation
@@ -70,7 +71,7 @@ def is_apart(claim: Claim, call: Call) -> bool:
     if not told or claim.action in told or not told.isdisjoint(ANYTHING) or same_object(claim, call):
         return False
     if claim.action == "send":
-        return not any("@" in one for one in names(claim) & reached(call.operation))
+        return not tells_sent(claim, call) and not any("@" in one for one in names(claim) & reached(call.operation))
     kept = table("near")["apart"]
     own = (verb for verb in kept["verbs"] if verb in verbs() and verbs()[verb].name == claim.action)
     verb = next((verb for verb in own if verb in _bases(claim.text)), "")
@@ -127,6 +128,14 @@ def _said(text: str) -> tuple[str, ...]:
 def same_deed(claim: Claim, call: Call) -> bool:
     """Whether the call does just what is claimed: by its action, or by a verb of its name that is never a noun."""
     return bool(claim.action) and claim.action in does(call)
+
+
+def tells_sent(claim: Claim, call: Call) -> bool:
+    """Whether the answer of a change says that it sent something, too: "Reset email sent"."""
+    if claim.action != "send" or bad(call):
+        return False
+    told = (frozenset(re.findall(r"[^\W_]+", one)) for one in call.mentions if " " in one or one in words("near", "sent"))
+    return any(one & words("near", "sent") and one.isdisjoint(words("near", "unsent")) for one in told)
 
 
 def names(claim: Claim) -> set[str]:

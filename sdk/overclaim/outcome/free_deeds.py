@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from overclaim.outcome.language import Verb
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.scan import Chain, Event, Scan, chain_before, clause_end, clause_start, hypothetical
@@ -58,6 +60,7 @@ def _is_bare(state: Scan, word: str) -> bool:
 def deed_in_clause(state: Scan, at: int) -> None:
     """Read the verb form at an index, if there is one, by the auxiliaries and negations of its clause."""
     verb, length = _clause_form(state, at)
+    verb = _told_by_me(state, at, verb)
     if verb is None and _is_participle(state, state.words[at]):
         _unknown_deed(state, at)
     if verb is None or not verb.done or _only_names(state, at, verb, length):
@@ -70,6 +73,9 @@ def deed_in_clause(state: Scan, at: int) -> None:
     if _is_rule(state, at + length, chain):
         state.describes = True
         return
+    if _by_trouble(state, at, chain):
+        state.stated, state.skip = True, max(state.skip, clause_end(state, at))
+        return
     if _denied(state, at, length, chain):
         _deny(state, at, verb, chain)
         return
@@ -79,6 +85,36 @@ def deed_in_clause(state: Scan, at: int) -> None:
     helped = any(state.has("be", word) or state.has("have", word) for word in chain.words)
     if verb.alone or helped or _is_headline(state, at, length):
         state.add(Event(at, clause_start(state, at), Outcome.SUCCESS, verb.base, verb.action))
+
+
+def _told_by_me(state: Scan, at: int, verb: Verb | None) -> Verb | None:
+    """As in "ich stornierte die Buchung": a past form that adjectives share tells a deed only beside its "ich"."""
+    endings = state.lang.sets.get("preterite_endings")
+    if verb is None or endings is None or not state.words[at].endswith(tuple(endings)):
+        return verb
+    helpers = ("have", "be", "future", "maybe")
+    own = state.any_of("self", state.words[max(0, at - 1) : at + 2])
+    if own and not any(state.any_of(part, chain_before(state, at).words) for part in helpers):
+        return replace(verb, done=True, alone=True)
+    return verb if verb.done else None
+
+
+def _by_trouble(state: Scan, at: int, chain: Chain) -> bool:
+    """As in "está parado por una avería del motor": the trouble did it, and so it stands."""
+    reasons = state.lang.sets.get("reasons", frozenset[str]())
+    if not state.any_of("standing", chain.words) or state.any_of("have", chain.words):
+        return False
+    clause = state.words[clause_start(state, at) : clause_end(state, at)]
+    told = next((i for i, word in enumerate(clause) if word in reasons), len(clause))
+    return any(_is_trouble(state, word) for word in clause[told + 1 : told + _CAUSE])
+
+
+_CAUSE = 6  # words from "because of" to the trouble
+
+
+def _is_trouble(state: Scan, word: str) -> bool:
+    """Whether a word names trouble, also at the end of a compound: "Motorausfalls"."""
+    return state.has("trouble_nouns", word) or word.endswith(tuple(state.lang.sets.get("compound_troubles", ())))
 
 
 def settled_now(state: Scan, at: int) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from overclaim.outcome.conjugation import forms as conjugated
+from overclaim.outcome.conjugation import preterites
 from overclaim.outcome.lexicon import table, verbs
 from overclaim.outcome.morphology import british, pasts
 
@@ -24,18 +25,6 @@ _HYPHENED = re.compile(rf"\d+(?:[.,:]\d+)+|{_WORD}(?:-{_WORD})*(?:['’]\w+)?|{_
 _ASCII_SPACED = re.compile(r"\d+(?:[.,:]\d+)+|[A-Za-z0-9_]+(?:'[A-Za-z0-9_]+)?|[,;:()]", re.A)
 _ASCII_HYPHENED = re.compile(r"\d+(?:[.,:]\d+)+|[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*(?:'[A-Za-z0-9_]+)?|[,;:()]", re.A)
 _UNSPACED = re.compile(rf"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]|\d+(?:[.,:]\d+)*|[A-Za-z_]+|{_PUNCTUATION}")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_DEVANAGARI = re.compile(r"[\u0900-\u097f]")
-_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
-_LETTER = re.compile(r"[^\W\d_]")
-_SAMPLE_WORDS = 200
-_ENGLISH_SHARE = 0.34
-_LETTERS = re.compile(r"[^\W\d_]+")
-_BEYOND_ASCII = re.compile("[^\\W\\d_A-Za-z]")
-_ASCII_LETTERS = re.compile("[a-z]+")
-_GLANCE = 300  # characters that mostly show that a text is English
-_SAMPLE = 1500  # characters that decide the language
 PUNCTUATION = frozenset(",;:()—–，、；：（）")
 _NO_NOUNS = (
     "stopwords",
@@ -235,10 +224,10 @@ def language(code: str) -> Language:
         contractions={k: tuple(v.split()) for k, v in raw.get("contractions", {}).items()},
         endings=raw.get("endings", {}),
         beginnings=raw.get("beginnings", {}),
-        chain=_union(words, _CHAIN),
-        telling=_union(words, _TELLING) | {"no", "out"},
+        chain=union(words, _CHAIN),
+        telling=union(words, _TELLING) | {"no", "out"},
         stops=PUNCTUATION | words.get("boundaries", frozenset()),
-        no_nouns=_union(words, (*_CHAIN, *_NO_NOUNS)),
+        no_nouns=union(words, (*_CHAIN, *_NO_NOUNS)),
         participle=re.compile(raw["participle"]) if "participle" in raw else None,
         measures=words.get("everything", frozenset[str]()) | raw.get("counts", {}).keys(),
     )
@@ -264,7 +253,8 @@ _TELLING = ("keeps", "trouble_nouns", "bad_states", "fail_verbs")
 _WATCHED = ("refused", "contrast", "unable", "managed", "modal", "from_now", *_TELLING)
 
 
-def _union(words: Mapping[str, frozenset[str]], parts: Iterable[str]) -> frozenset[str]:
+def union(words: Mapping[str, frozenset[str]], parts: Iterable[str]) -> frozenset[str]:
+    """All words of some parts of a lexicon."""
     return frozenset[str]().union(*(words.get(part, frozenset[str]()) for part in parts))
 
 
@@ -282,12 +272,12 @@ def _with_phrases(bare: Language, raw: Mapping[str, Mapping[str, list[str]]]) ->
             seconds = pairs.setdefault(kind, {})
             seconds[first] = seconds.get(first, frozenset[str]()) | {rest[0] if rest else ""}
     done = {form for form, verb in bare.verbs.items() if verb.done}
-    denying = _union(bare.sets, ("negation",)) if bare.clause_reach else frozenset({"not", "no"})
+    denying = union(bare.sets, ("negation",)) if bare.clause_reach else frozenset({"not", "no"})
     lone = {first for first, group in ordered.items() if "" in group}
-    watched = frozenset({*lone, *done, *_union(bare.sets, _WATCHED), *denying})
+    watched = frozenset({*lone, *done, *union(bare.sets, _WATCHED), *denying})
     openers = {first: frozenset(group) for first, group in ordered.items() if first not in watched}
     kinds = {kind: frozenset(seconds) for kind, seconds in pairs.items()}
-    heads = bare.chain | _union(bare.sets, ("contrast",))
+    heads = bare.chain | union(bare.sets, ("contrast",))
     tells = Telling(watched, openers)
     return replace(
         bare, heads=heads, phrases=ordered, firsts=kinds, watched=watched, openers=openers, tells=tells, pairs=pairs
@@ -322,6 +312,8 @@ def _listed_verbs(raw: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Verb]
     for action, stems in raw.get("participles", {}).items():
         for form in (stem + ending for stem in stems for ending in endings):
             found[form] = Verb(form, action, done=True)
+            if "preterite_endings" in raw["words"]:
+                found.update({past: Verb(form, action, alone=True) for past in preterites(form) if past not in found})
     for action, forms in raw.get("forms", {}).items():
         found.update({form: Verb(form, action, done=True) for form in forms})
     alone = raw.get("alone_endings", {}).get("endings", [""])
@@ -353,95 +345,3 @@ def _conjugated(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Ver
             yield base, Verb(base, action, bare=True)
             for form, kind in conjugated(base, endings, irregular):
                 yield form, Verb(base, action, done=True, alone=kind == "first")
-
-
-_SAID = ("trouble_nouns", "bad_states", "fail_verbs", "managed", "unable", "negation", "be", "have")
-
-
-@cache
-def _vocabulary() -> dict[str, tuple[str, ...]]:
-    """Which languages know a word; words of languages without a lexicon count against them all."""
-    found: dict[str, set[str]] = {}
-    for code in LANGUAGES:
-        known = language(code)
-        forms = (form for form, verb in known.verbs.items() if verb.done and len(form) > 3)
-        told = _union(known.sets, _SAID)
-        for word in (*known.sets["stopwords"], *forms, *_lone_phrases(known), *told):
-            found.setdefault(word, set()).add(code)
-    for code, words in table("foreign").items():
-        for word in words["stopwords"]:
-            found.setdefault(word, set()).add(code)
-    return {word: tuple(sorted(codes)) for word, codes in found.items()}
-
-
-def _lone_phrases(known: Language) -> Iterator[str]:
-    return (first for first, group in known.phrases.items() if "" in group)
-
-
-def detect(text: str) -> str:
-    """The code of the language of a text; "" where nothing tells; "?" for a language without a lexicon."""
-    sample = text[:_SAMPLE]
-    plain = sample.isascii() or not _BEYOND_ASCII.search(sample)  # signs and emoji tell no language
-    if not plain and (script := _by_script(sample)):
-        return script
-    letters = _ASCII_LETTERS if plain else _LETTERS
-    if plain and _plainly_english(letters.findall(sample[:_GLANCE].lower())):
-        return "en"
-    words = letters.findall(sample.lower())[:_SAMPLE_WORDS]
-    if plain and _plainly_english(words):
-        return "en"
-    scores: dict[str, int] = {}
-    vocabulary = _vocabulary()
-    for word in words:
-        codes = vocabulary.get(word, ())
-        for code in codes:
-            scores[code] = scores.get(code, 0) + (_OWN if len(codes) == 1 else 1)
-    for code in [code for word in words if word not in vocabulary for code in _by_spelling(word)] if scores else ():
-        if code in scores:
-            scores[code] += 1
-    if not scores:
-        return "en" if all(map(str.isascii, words)) and _names_deeds(words) else ""
-    best = max(sorted(scores), key=lambda code: (scores[code], code in LANGUAGES, code == "en"))
-    return best if best in LANGUAGES else "?"
-
-
-_OWN = 2  # what a word of one language alone counts, against one that several share
-_SPELLINGS = (  # letters that only one of the languages read here writes so
-    ("pt", re.compile(r"[ãõ]|ções$|ção$|lh|nh[aeo]|uou$")),
-    ("es", re.compile(r"ñ|ción$|ciones$|^ll|uje$|[áéíóú]is$")),
-    ("fr", re.compile(r"[èêœùûîëï]|eux$|ées?$|aux$")),
-    ("de", re.compile(r"[äöüß]|ungen$|ung$|keit$|heit$|sch|ieren$|iert$")),
-)
-
-
-@lru_cache(8_192)
-def _by_spelling(word: str) -> tuple[str, ...]:
-    """The languages that an unknown word looks like."""
-    return tuple(code for code, letters in _SPELLINGS if letters.search(word)) if len(word) > 3 else ()
-
-
-def _names_deeds(words: list[str]) -> bool:
-    """Whether a text without small words, as in a table, has English verbs or nouns of deeds in it."""
-    english = language("en")
-    return any(word in english.verbs or word in english.nouns for word in words)
-
-
-def _plainly_english(words: list[str]) -> bool:
-    """Whether so many words are English that no other lexicon need be looked at."""
-    english = language("en")
-    small = sum(map(english.sets["stopwords"].__contains__, words))
-    if small >= 3 and small >= _ENGLISH_SHARE * len(words):
-        return True
-    return bool(words) and all(word in english.watched or word in english.sets["stopwords"] for word in words)
-
-
-def _by_script(sample: str) -> str:
-    letters = len(_LETTER.findall(sample)) or 1
-    latin = len(_LATIN.findall(sample))
-    if _KANA.search(sample) and len(_KANA.findall(sample)) + len(_HAN.findall(sample)) > letters * 0.2:
-        return "ja"
-    if len(_HAN.findall(sample)) > letters * 0.2:
-        return "zh"
-    if len(_DEVANAGARI.findall(sample)) > letters * 0.2:
-        return "hi"
-    return "" if latin > letters * 0.4 else "?"

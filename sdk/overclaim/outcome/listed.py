@@ -18,10 +18,14 @@ MAX_TEXT = 400
 _BETWEEN = re.compile(r",\s+(?:and\s+)?|;\s+|\s+and\s+")
 _LEAD = re.compile(r"^(?:done|all set|all done|finished|update)[:,.!]\s+", re.I)
 _PASSIVE = re.compile(
-    r"^((?:[^\W\d_][\w'’-]*\s+){1,6})(?:is|are|was|were|has been|have been)\s+(?:now\s+|also\s+|all\s+)?([a-z]+)\b", re.I
+    r"^((?:[^\W\d_][\w'’-]*\s+){1,6})(?:is|are|was|were|has been|have been)\s+(?:now\s+|also\s+|all\s+)?([a-z]+)\b",
+    re.I,
 )
 _ALONE = re.compile(r"^([a-z]+ed)[.!]?$")
-_OPEN = frozenset({"if", "once", "when", "until", "unless", "after", "before", "because", "that", "which", "who", "not", "no", "nothing", "none", "whether"})
+_OPEN = frozenset(
+    ("if", "once", "when", "until", "unless", "after", "before", "because", "that", "which", "who", "not", "no",
+     "nothing", "none", "whether")
+)  # fmt: skip
 
 
 def listed(claim: Claim) -> tuple[Claim, ...]:
@@ -36,7 +40,7 @@ def listed(claim: Claim) -> tuple[Claim, ...]:
         return (claim,)
     found = [one for one in (_part(claim, part) for part in parts) if one is not None]
     others = {one.action for one in found} - {claim.action}
-    if len(parts) < 2 or not found or not others:
+    if len(parts) < 2 or not others or len(found) < (1 if claim.action else 2):
         return (claim,)
     return (claim, *found)
 
@@ -60,6 +64,7 @@ def _part(claim: Claim, part: str) -> Claim | None:
         amounts=tuple(one for one in claim.amounts if one in kept),
         quantity=None,
         text=part,
+        own=claim.own and told.re is not _PASSIVE,
     )
 
 

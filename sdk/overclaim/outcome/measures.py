@@ -42,9 +42,7 @@ def told_otherwise(
     stated = _STANDS_AT.findall(claim.text)
     if bad(about[0]) or len(stated) != 1 or not _is_other(stated, claim, about[0], calls, asked):
         return None
-    return Evidence(
-        "mismatch", "quantity.other_value", Outcome.FAILURE, Grade.INFERRED, "", span_id=about[0].span_id
-    )
+    return Evidence("mismatch", "quantity.other_value", Outcome.FAILURE, Grade.INFERRED, "", span_id=about[0].span_id)
 
 
 def other_receiver(seen: Seen) -> bool:
@@ -76,7 +74,9 @@ def _differs(stated: str, unit: str, act: Call, known: frozenset[str]) -> bool:
     if len(told) != 1 or stated in known or not names.isdisjoint(words("near", "loose_units")):
         return False
     (real,), value = told, float(stated)
-    near = (real, 100 * real, real / 100, 100 - real if "percent" in names else real)
+    if "percent" in names and abs(100 - real - value) < 0.6:
+        return False  # what is left
+    near = (real, 100 * real, real / 100)
     if any(abs(value - one) <= ROUNDED * max(one, 1) for one in near):
         return False
     return not _is_made_of(value, [float(one) for one in known if one.replace(".", "", 1).isdigit()])

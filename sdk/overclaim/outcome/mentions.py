@@ -42,16 +42,24 @@ _SHAPES = re.compile(
 )
 _QUOTED_NAME = re.compile(r"(?<!\w)[\"“«„‘`']([^\"”»“’`'\n]{2,60})[\"”»“’`'](?!\w)")  # never an apostrophe
 _GAP = r"[ ,.'\u00a0\u202f]"  # between groups of three digits
-_NUMBER = re.compile(rf"(?<![\w.-])(?:\d{{1,3}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\w)")
-_COUNTED = re.compile(r"(?<![\w.-])([A-Za-z][A-Za-z_]{2,29})[\"']?\s*[:=]\s*(\d{1,9})(?![\w.:/-])")
+# A digit first and what stands before it after that: so the search skips from digit to digit.
+_NUMBER = re.compile(rf"\d(?<![\w.-]\d)(?:\d{{0,2}}(?:{_GAP}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d*(?:[.,]\d+)?)(?!\w)")
+_COUNT = re.compile(r"[:=]\s*(\d{1,9})(?![\w.:/-])")
+_FIELD = re.compile(r"[A-Za-z][A-Za-z_]{2,29}")
+_NO_NAME = re.compile(r"[^\w.-]")
 _TOLD = re.compile(
     r"(?<![\w.,])(\d{1,9}) (?:[a-z]+ ){0,2}?(?:were |was |have been |has been )?([a-z]{4,12}ed|sent|written)\b", re.I
 )
 _SHARE = re.compile(r"(?<![\w.,])(\d{1,3}(?:[.,]\d+)?) ?%")
+_SENT = re.compile(
+    r"\b(?:e-?mail|message|notification|confirmation|invitation|invite|receipt|link|sms|code)s?\b"
+    r"[^.!?;,\n]{0,30}\b(?:sent|mailed|e-?mailed)\b",
+    re.I,
+)
 _SQL_TAG = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|COPY)(?: 0)? (\d{1,9})")
 # What holds none of these holds neither identifiers nor numbers.
 _ANYTHING = re.compile(r"[\d@/._\"“«„‘`']")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d\d*")
 _GROUPED = re.compile(rf"^\d{{1,3}}(?:{_GAP}\d{{3}})+$")
 
 
@@ -118,6 +126,8 @@ def mentions(*values: object) -> frozenset[str]:
         if len(found) >= MAX_FOUND or searched >= MAX_SEARCHED:
             break
         found.update(_of_leaf(leaf))
+        if isinstance(leaf, str) and MAX_SHORT < len(leaf) <= MAX_TOLD and (told := _SENT.search(leaf)):
+            found.add(told[0].lower())
         searched += min(len(leaf), MAX_TEXT) if isinstance(leaf, str) else 1
     return frozenset(found)
 
@@ -170,11 +180,20 @@ def _counts(text: str) -> Iterator[str]:
     """Counts of things done in a text: fields of JSON and YAML, "9 rows inserted", the tag of an SQL statement."""
     if tag := _SQL_TAG.fullmatch(text):
         yield f"affected={tag[2]}"
-    fields = _COUNTED.findall(text[:MAX_COUNTED]) if ":" in text or "=" in text else ()
+    fields = _fields(text[:MAX_COUNTED]) if ":" in text or "=" in text else ()
     told = ((name, count) for count, name in _TOLD.findall(text[:MAX_TOLD]))
     yield from (
         f"{'_'.join(split_name(name))}={int(count)}" for name, count in chain(fields, told) if _counts_something(name)
     )
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """Names with the number that follows them after ":" or "="; it is searched for numbers, which are fewer."""
+    for count in _COUNT.finditer(text):
+        before = text[max(0, count.start() - 40) : count.start()].rstrip()
+        name = _NO_NAME.split(before[:-1] if before.endswith(('"', "'")) else before)[-1]
+        if _FIELD.fullmatch(name):
+            yield name, count[1]
 
 
 def _counts_something(name: str) -> bool:

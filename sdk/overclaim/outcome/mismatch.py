@@ -13,7 +13,7 @@ from overclaim.outcome.counted import counted_short
 from overclaim.outcome.measures import other_measure, other_receiver
 from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Outcome
 from overclaim.outcome.seen import Seen
-from overclaim.outcome.stated import other_amount, other_answer, other_date, other_number, other_time, repeats_request
+from overclaim.outcome.stated import answered_field, other_amount, other_answer, other_date, other_number, other_time, repeats_request
 from overclaim.outcome.targets import from_nowhere, not_asked, not_reached, other_target
 
 _RULES: Final[tuple[tuple[str, Callable[[Seen], bool]], ...]] = (
@@ -32,6 +32,20 @@ _RULES: Final[tuple[tuple[str, Callable[[Seen], bool]], ...]] = (
 )
 
 
+# What it is that differs, never what it holds.
+_DIFFERS: Final = {
+    "target.other": "target",
+    "target.not_reached": "target",
+    "target.not_asked": "recipient",
+    "target.from_nowhere": "id",
+    "target.other_date": "date",
+    "target.other_time": "time",
+    "target.other_receiver": "recipient",
+    "quantity.other_amount": "amount",
+    "quantity.other_value": "number",
+}
+
+
 def mismatch(claim: Claim, chosen: Iterable[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:
     """What in a claim of success disagrees with the changes it is about, if anything. asked: see `binding.bind`."""
     acts = tuple(call for call in chosen if call.operation.effect is Effect.WRITE)
@@ -43,4 +57,5 @@ def mismatch(claim: Claim, chosen: Iterable[Call], calls: Sequence[Call], asked:
         rule = "quantity.fewer_done"
     if not rule:
         return None
+    value = value or answered_field(seen) if rule == "claim.value_mismatch" else value or _DIFFERS.get(rule, "")
     return Evidence("mismatch", rule, Outcome.FAILURE, Grade.INFERRED, value, span_id=acts[-1].span_id)

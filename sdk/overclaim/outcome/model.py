@@ -334,7 +334,9 @@ class Judgement:
     def __str__(self) -> str:
         """`contradicted: I created Ann. (OC101, call 0 create_user: failure http.status_4xx 400)`, or as short."""
         if not self.findings:
-            return f"{self.verdict.value} ({self.rule})" if self.rule else self.verdict.value
+            unseen = sum(one.rule == "claim.about_nothing_seen" and one.rule != self.rule for one in self.claims)
+            note = f", {unseen} {'claim' if unseen == 1 else 'claims'} about nothing seen" if unseen else ""
+            return f"{self.verdict.value} ({self.rule}{note})" if self.rule else self.verdict.value
         first, *others = self.findings
         more = f" and {len(others)} more" if others else ""
         return f"{self.verdict.value}: {_in_words(first, self.run)}{more}"

@@ -4,7 +4,11 @@ A change that answers with nothing counts as done, since many tools have nothing
 everywhere else and suddenly returns nothing has shown nothing: its call is then EMPTY, by the rule `empty.unusual`.
 The other way round, a search that often ends in "not found" has failed at nothing when it does so again.
 
-Runs vote, not calls, so that one run with many retries is one voice; and the judged run has no vote about itself.
+Only an answer of null or of no text at all is nothing here. An empty list or object is data: the labels that are left,
+the items of a cart, and whoever took the last one away has done just that.
+
+Runs vote, not calls, so that one run with many retries is one voice, however often it is met; and the judged run has
+no vote about itself.
 Tools that can do anything (a shell, an interpreter) have no normal answer: only a tool whose own name says what it
 changes is spoken of.
 """
@@ -15,6 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
+from hashlib import blake2b
 from math import exp, lgamma, sqrt
 
 from overclaim.outcome.history import ANYTHING, UNUSUAL
@@ -23,9 +28,10 @@ from overclaim.outcome.model import Call, Effect, Evidence, Grade, Observation, 
 from overclaim.outcome.operations import operation
 
 USUAL_MISS = "empty.usual_miss"
-VOID = frozenset(("empty.void", "empty.container"))
-SURE = 0.8  # how probable it must be that a tool returns data
-ENOUGH = 3  # other runs that must have a say
+VOID = "empty.void"
+SURE = 0.9  # how probable it must be that a tool returns data: 8 of 8 runs, 9 of 10, 18 of 20
+ENOUGH = 8  # other runs that must have a say about a void answer: fewer have not seen what a tool does now and then
+SOME = 3  # other runs that must have missed, for a miss to be usual
 OFTEN = 0.05  # the share of misses that makes one usual, at least
 _KNOWN = (Outcome.SUCCESS, Outcome.PENDING, Outcome.EMPTY)
 _GONE = frozenset(("404", "410"))
@@ -47,6 +53,10 @@ class Counts:
         """The sum of both; with times=-1 the difference, never below 0."""
         return Counts(*(max(0, a + times * b) for a, b in zip(astuple(self), astuple(other), strict=True)))
 
+    def either(self, other: Counts) -> Counts:
+        """The greater of each."""
+        return Counts(*map(max, astuple(self), astuple(other)))
+
     @property
     def returns_data(self) -> float:
         """How probable it is that the tool returns data whenever it works, by its votes.
@@ -65,28 +75,61 @@ class Counts:
 
         Lower limit of Wilson's score interval, one-sided 95 % (Wilson 1927).
         """
-        return self.missed >= ENOUGH and _wilson_low(self.missed, self.looked) >= OFTEN
+        return self.missed >= SOME and _wilson_low(self.missed, self.looked) >= OFTEN
+
+
+_Voice = tuple[tuple[str, Counts], ...]
 
 
 class Normals:
-    """The counts by service and tool. Grows with the number of tools, not of runs."""
+    """The counts by service and tool, and who voted: a few dozen bytes for each run that had something to say."""
 
     def __init__(self, counts: Mapping[tuple[str, str], Counts] | None = None) -> None:
         self._counts = dict(counts or {})
+        self._voices: dict[bytes, _Voice] = {}
+        self._alike: dict[_Voice, _Voice] = {}  # most runs say what others said: it is kept once
 
-    def add(self, run: Run) -> None:
-        """Count the votes of one more run."""
-        for tool, vote in votes(run).items():
-            key = run.service, tool
-            self._counts[key] = self._counts.get(key, Counts()).plus(vote)
+    def add(self, run: Run, key: str = "") -> None:
+        """Count the votes of one more run. One that was counted before has one voice still, whatever is new in it.
+
+        key: what tells it from others, where its id does not.
+        """
+        if not (mine := votes(run)):
+            return
+        who = _who(run, key)
+        known = dict(self._voices.get(who, ()))
+        for tool, vote in mine.items():
+            before = known.get(tool, Counts())
+            known[tool] = before.either(vote)
+            place = run.service, tool
+            self._counts[place] = self.of(*place).plus(before, -1).plus(known[tool])
+        voice = tuple(sorted(known.items(), key=lambda item: item[0]))
+        self._voices[who] = self._alike.setdefault(voice, voice)
 
     def of(self, service: str, tool: str) -> Counts:
         """What is known of a tool."""
         return self._counts.get((service, tool), Counts())
 
+    def others(self, run: Run, key: str = "") -> Mapping[str, Counts]:
+        """What is known of the tools of a run, without what it said itself, then or when it was met before."""
+        own = dict(self._voices.get(_who(run, key), ()))
+        tools = {call.tool for call in run.calls}
+        return {tool: self.of(run.service, tool).plus(own.get(tool, Counts()), -1) for tool in tools}
+
     def items(self) -> Iterator[tuple[str, str, Counts]]:
         """All tools in order: service, tool, counts."""
-        yield from ((service, tool, counts) for (service, tool), counts in sorted(self._counts.items()))
+        yield from ((service, tool, counts) for (service, tool), counts in sorted(self._counts.items(), key=_place))
+
+
+def _place(item: tuple[tuple[str, str], Counts]) -> tuple[str, str]:
+    return item[0]
+
+
+def _who(run: Run, key: str) -> bytes:
+    """A run, in few bytes: by its spans, or else by its id."""
+    span = (run.trace_id, run.span_id) if run.trace_id else ()
+    what = repr((run.service, span or key or (run.agent, run.id)))
+    return blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
 def learn(runs: Iterable[Run]) -> Normals:
@@ -97,19 +140,20 @@ def learn(runs: Iterable[Run]) -> Normals:
     return normals
 
 
-def apply(run: Run, normals: Normals, *, counted: bool = True) -> Run:
+def speak_of(run: Run) -> bool:
+    """Whether normals could have anything to say about a run."""
+    return any(_is_void_change(call) or _missed(call) for call in run.calls)
+
+
+def apply(run: Run, normals: Normals, key: str = "") -> Run:
     """The run with those of its calls seen anew whose answer is unusual, or unusually taken for a failure.
 
-    counted: whether the run is one of those that the normals were learned from, so that its vote must be left out.
+    key: as it was given where the run was added to the normals, if it was; its own vote is left out.
     """
-    if not any(_is_void_change(call) or _missed(call) for call in run.calls):
+    if not speak_of(run):
         return run
-    own = votes(run) if counted else {}
-    calls = tuple(
-        _seen_anew(call, run, normals.of(run.service, call.tool).plus(own.get(call.tool, Counts()), -1))
-        for call in run.calls
-    )
-    return replace(run, calls=calls)
+    others = normals.others(run, key)
+    return replace(run, calls=tuple(_seen_anew(call, others[call.tool]) for call in run.calls))
 
 
 def votes(run: Run) -> dict[str, Counts]:
@@ -140,7 +184,7 @@ def _is_answered_change(call: Call) -> bool:
 
 
 def _is_void(call: Call) -> bool:
-    return any(fact.rule in VOID for fact in call.observed.evidence)
+    return any(fact.rule == VOID for fact in call.observed.evidence)
 
 
 def _is_void_change(call: Call) -> bool:
@@ -175,11 +219,8 @@ def _says_not_found(fact: Evidence) -> bool:
     return fact.kind == "exception" and bool(NOT_FOUND.search(fact.value))
 
 
-def _seen_anew(call: Call, run: Run, others: Counts) -> Call:
+def _seen_anew(call: Call, others: Counts) -> Call:
     if _is_void_change(call):
-        # What the tool returned elsewhere in this run counts; what it did not return there may have the same cause.
-        here = any(one.tool == call.tool and _is_answered_change(one) and not _is_void(one) for one in run.calls)
-        others = others.plus(Counts(changed=int(here)))
         if others.changed >= ENOUGH and others.returns_data >= SURE:
             return _as_empty(call, UNUSUAL, f"data in {others.changed - others.void} of {others.changed} other runs")
     elif _missed(call) and others.misses:

@@ -29,6 +29,10 @@ _NAME = re.compile(r"[A-Za-z][\w./:-]{2,60}")  # what may be the name of a deed
 _SLUG = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")  # "gate-a": how things of one kind are told apart
 _MUTATION = re.compile(r"\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?(\w+)")
 _QUERY = re.compile(r"\s*(?:query\b|\{\s*\w+)")
+_VERB = re.compile(r"(?:\A|;|\bas\s*\()\s*([A-Za-z]+)")
+_LITERAL = re.compile(r"'[^']*'|--[^\n]*|/\*.*?\*/", re.S)
+_FUNCTION = re.compile(r"(?<![\w.\"])([a-z_][\w.]*)\s*\(")
+_TRASH = re.compile(r"(?:^|[/._-])(?:trash|recycle[ _-]?bin|deleted items|wastebasket|papierkorb)(?:$|[/._-])")
 _TABLE = re.compile(r"\b(?:from|into|update|table|join)\s+[`\"\[]?([\w.]+)", re.I)
 
 
@@ -122,13 +126,29 @@ def _sql(given: Mapping[str, object]) -> Operation | None:
         return replace(_named(changed[1], given, ""), key=changed[1].lower())
     if _QUERY.match(statement) and "{" in statement:
         return Operation("search", (), (), Effect.READ, "graphql")
-    verb = statement[:20].split(None, 1)[0].lower() if statement else ""
+    verb = _sql_verb(statement)
     statements = table("arguments")["sql"]
     if verb not in statements:
         return None
     action = actions()[statements[verb]]
+    if action.effect is Effect.READ and _calls_function(statement):
+        return Operation("run", (), (), Effect.UNKNOWN, "sql")
     tables = tuple(dict.fromkeys(name.lower() for name in _TABLE.findall(statement[:2000])))
     return Operation(action.name, tuple(singular(name) for name in tables), tables, action.effect, "sql")
+
+
+def _sql_verb(statement: str) -> str:
+    """What it does: the first of its statements that changes anything, or else the first, "with" counting as such."""
+    verbs = [found[1].lower() for found in islice(_VERB.finditer(statement[:4000]), 16)]
+    listed = table("arguments")["sql"]
+    changes = (verb for verb in verbs if verb in listed and actions()[listed[verb]].effect is Effect.WRITE)
+    return next(changes, verbs[0] if verbs else "")
+
+
+def _calls_function(statement: str) -> bool:
+    """Whether a look calls a function that is none of SQL's own: what it does beside looking is not known."""
+    text = _LITERAL.sub("''", statement[:4000]).lower()
+    return any(name not in words("arguments", "sql_functions") for name in _FUNCTION.findall(text))
 
 
 def _shell(tool: str, given: Mapping[str, object]) -> Operation | None:
@@ -139,7 +159,9 @@ def _shell(tool: str, given: Mapping[str, object]) -> Operation | None:
     if not command or not parts & shells:
         return None
     action, effect, program, targets = command_action(command)
-    return Operation(action, command_words(command), targets, effect, program)
+    dropped = action == "move" and any(_TRASH.search(target) for target in targets)
+    objects = (*command_words(command), *(["delete"] if dropped else []))
+    return Operation(action, objects, targets, effect, program)
 
 
 def _told(tool: str, given: Mapping[str, object]) -> Operation | None:
@@ -170,7 +192,21 @@ def _named(tool: str, given: Mapping[str, object], description: str) -> Operatio
         action = actions()["read"]
     action = _confirming(action, given)
     name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
-    return Operation(name, objects, _targets(given), effect)
+    targets = _targets(given)
+    also = _by_the_way(name, given, targets) if effect is Effect.WRITE else ()
+    return Operation(name, (*objects, *also), targets, effect)
+
+
+def _by_the_way(action: str, given: Mapping[str, object], targets: tuple[str, ...]) -> tuple[str, ...]:
+    """What else a change does, as verbs: what goes to a channel or has guests is sent to them; trash is for deleting."""
+    told = any(_is_told(given.get(name)) for name in words("arguments", "addressed") if name in given)
+    dropped = action == "move" and any(_TRASH.search(target) for target in targets)
+    return (*(["notify"] if told else []), *(["delete"] if dropped else []))
+
+
+def _is_told(value: object) -> bool:
+    """Whether it names somebody, or some place to write to; a number of guests names none."""
+    return bool(value) and isinstance(value, str | list) and not str(value).isdecimal()
 
 
 def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | None:

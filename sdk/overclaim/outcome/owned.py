@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from overclaim.outcome.fitting import near, nouns_of, reached, same_deed, same_object
+from overclaim.outcome.fitting import does, near, nouns_of, reached, same_deed, same_object, tells_sent
 from overclaim.outcome.history import bad
 from overclaim.outcome.lexicon import words
 from overclaim.outcome.model import BoundClaim, Call, Effect, Evidence, Grade, Outcome
@@ -34,6 +34,8 @@ def _alone(one: BoundClaim, others: Sequence[BoundClaim], calls: Sequence[Call])
 def _is_others(one: BoundClaim, others: Sequence[BoundClaim], call: Call) -> bool:
     """Whether a call is the deed of another claim, and this claim only names something that it reached, too."""
     if same_deed(one.claim, call) or same_object(one.claim, call) or call.operation.effect is not Effect.WRITE:
+        return False
+    if tells_sent(one.claim, call) or "run" in does(call):
         return False
     owners = (other.claim for other in others if call.index in other.about and other.claim.action != one.claim.action)
     return any(same_deed(owner, call) or near(owner, call) for owner in owners)

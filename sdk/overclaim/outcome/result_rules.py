@@ -33,6 +33,7 @@ class TextRule:
     lines: int
     effects: frozenset[Effect]
     hints: tuple[str, ...] = ()
+    plain_hints: tuple[str, ...] = ()  # those that an ASCII text may hold
     commands: bool = False
 
     def matches(self, body: str, size: int, lines: int, effect: Effect, lowered: str = "") -> bool:
@@ -44,7 +45,8 @@ class TextRule:
             return False
         if self.hints:
             seen = lowered or body.lower()
-            if not _holds(self.hints, seen[:_NEAR] if self.start and len(seen) > _NEAR else seen):
+            hints = self.plain_hints if seen.isascii() else self.hints
+            if not _holds(hints, seen[:_NEAR] if self.start and len(seen) > _NEAR else seen):
                 return False
         if self.whole:
             found = self.pattern.fullmatch(body)
@@ -206,5 +208,6 @@ def _text_rule(row: dict[str, Any]) -> TextRule:
         lines=row["lines"],
         effects=frozenset(Effect(name) for name in row.get("effects", list(Effect))),
         hints=_least(row.get("hints", ())),
+        plain_hints=tuple(one for one in _least(row.get("hints", ())) if one.isascii()),
         commands=bool(row.get("commands")),
     )

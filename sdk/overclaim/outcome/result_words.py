@@ -85,7 +85,7 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
     if _is_pending(word):
         weak = word in words("pending_weak") and view.rich and not view.answer
         own = word in words("record_state") and view.identified and not (_owes(view) or unfinished_kind(view))
-        ahead = word in words("next_step") and view.identified
+        ahead = (word in words("next_step") and view.identified) or _is_held(word, view)
         return [] if weak or own or ahead else [_about_call(_pending_rule(word, view), Outcome.PENDING, word, view)]
     if word in words("empty"):
         return [_about_call("status_word.empty", Outcome.EMPTY, word, view)]
@@ -94,6 +94,13 @@ def _judged_word(word: str, view: View) -> list[Evidence]:
     if view.reading and word in words("over"):  # which may be the end of something that was pending
         return [_flag("record.status_word_success", Outcome.SUCCESS, _listed(word), Grade.SUSPECT)]
     return []
+
+
+def _is_held(word: str, view: View) -> bool:
+    """Whether something was set aside or booked, and what is still to come is that somebody comes for it."""
+    if tool_words("holding").isdisjoint(split_name(view.context.tool)):
+        return False
+    return word.startswith(_ends("pending_prefix")) and word.endswith(_ends("coming"))
 
 
 def _is_started(word: str, view: View) -> bool:

@@ -13,8 +13,8 @@ _VOID = (Outcome.SUCCESS, Outcome.EMPTY)
 # Rules that are not here depend on the tool: a void result, 0 rows, a declared fact under a name of the user's own.
 _OUTCOMES = {
     Outcome.SUCCESS: (
-        "http.status_2xx", "http.status_3xx", "http.expected", "exit.zero", "exit.expected", "exit.as_asked", "db.ok", "grpc.ok",
-        "flag.success_true", "status_word.success", "empty.allowed",
+        "http.status_2xx", "http.status_3xx", "http.expected", "exit.zero", "exit.expected", "exit.as_asked", "db.ok",
+        "grpc.ok", "flag.success_true", "status_word.success", "empty.allowed",
         "record.status_word_success", "status_word.as_asked",
         "expected.success", "expected.report", "postcondition.held",
     ),
@@ -27,8 +27,8 @@ _OUTCOMES = {
         "count.failed", "count.shortfall", "text.shortfall", "text.traceback_at_end", "text.error_page",
         "text.xml_error", "text.log_ends_badly", "flag.own_code", "flag.error_name", "flag.error_link",
         "claim.value_mismatch", "target.other", "target.not_reached", "target.not_asked", "target.from_nowhere",
-        "target.other_date", "target.other_time", "quantity.fewer_done", "quantity.other_amount", "quantity.other_value", "target.other_receiver",
-        "quantity.other_share", "verification.differs",
+        "target.other_date", "target.other_time", "quantity.fewer_done", "quantity.other_amount",
+        "quantity.other_value", "target.other_receiver", "quantity.other_share", "verification.differs",
         "operation.last_outcome_failed", "expected.failure", "postcondition.failed",
     ),
     Outcome.PENDING: (

@@ -11,10 +11,12 @@ from overclaim.outcome.lexicon import table, words
 from overclaim.outcome.mentions import is_code
 from overclaim.outcome.model import Call
 from overclaim.outcome.seen import Seen, mentioned
-from overclaim.outcome.words import singular
+from overclaim.outcome.words import singular, split_name
 
 MOST_SUMMED = 12  # amounts of which sums are made
 
+_TAXED = 1.3  # what a price with tax is at most of the one without
+_NUMERAL = re.compile(r"(?<![\w.,:/#-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")  # one by itself, no part of an id or a time
 _ISO_DATE = re.compile(r"((?:19|20)\d\d)-(\d\d)-(\d\d)(?:[t ].*)?")
 _UTC = re.compile(r".*[t ].*(?:z|[+-]00:?00)")  # elsewhere it may be another day
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::00)?(?: ?[ap]m)?")
@@ -44,17 +46,36 @@ def other_number(seen: Seen) -> bool:
 
 
 def other_answer(seen: Seen) -> bool:
-    """The claim repeats the number that the one act was asked for, and its answer tells another one in its place."""
+    """The claim repeats the number that the one act was asked for, and its answer tells another one in its place.
+
+    A greater one may be a total, a balance or a price with tax: it only counts where a setting was set.
+    """
     if len(seen.acts) != 1:
         return False
     act = seen.acts[0]
     known = nouns_of(act) | {*seen.claim.objects}
-    told = {*seen.claim.amounts, *re.findall(r"\d+", seen.claim.text)}
+    told = {*seen.claim.amounts, *_NUMERAL.findall(seen.claim.text)}
     return any(
-        wanted in told and got not in told and {*map(singular, parts)} <= known
+        wanted in told and got not in told and {*map(singular, parts)} <= known and _is_other(act, wanted, got)
         for parts, wanted, got in map(answers, act.mentions)
         if wanted
     )
+
+
+def answered_field(seen: Seen) -> str:
+    """The name of the field that the answer tells otherwise, where it is known, else "value"."""
+    wanted = [f"~{asked}" for act in seen.acts for _, asked, _ in map(answers, act.mentions) if asked]
+    named = (one.rpartition("~")[0] for act in seen.acts for one in sorted(act.mentions) if one.endswith(tuple(wanted)))
+    return next((name for name in named if name.isidentifier()), "value")
+
+
+def _is_other(act: Call, wanted: str, got: str) -> bool:
+    asked, told = float(wanted), float(got)
+    if asked == 0 or told in (100 * asked, 1000 * asked, asked / 100, asked / 1000):
+        return False
+    if abs(told) < abs(asked):
+        return True
+    return split_name(act.tool)[:1] == ("set",) and told > _TAXED * asked
 
 
 def numeric(value: str) -> bool:

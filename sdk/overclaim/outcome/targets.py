@@ -15,6 +15,7 @@ MADE_UP = 5  # letters and digits of an id from which on nobody makes it up
 _ID = re.compile(r"([a-z]{1,12}|(?:[a-z]{1,12}[-_]){1,2})\d[\da-z]*|([a-z]{2,12}[-_])(?=[a-z\d]*\d)[a-z\d]{4,}")
 _ADDRESS = re.compile(r"[^\s@/]+@[^\s@/]+")
 _FILE = re.compile(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w-]+\.(?!\d)[a-z]\w{0,4}")
+_SHORT = r"(?<![\d.,:/-])[1-9]\d?(?![\d%:/-]|[.,]\d)"
 _AND = "and|plus|as well as|und|sowie|et|y|e|及|和|と|और"
 _BETWEEN = re.compile(rf"[\s,;&#()*\"'`“”]*(?:(?:{_AND})[\s#\"'`*“”]*)?(?:(?:to|for|an|à|a|para)\s+)?")
 
@@ -105,18 +106,35 @@ def _stated(claim: Claim, acts: Sequence[Call]) -> list[str]:
         for one in amounts
         if re.search(rf"(?:#|\b(?:{nouns})\s+(?:id|no\.?|number)?\s*#?){one}\b", claim.text, re.I)
     ]
+    numbers += _short(claim, acts)
     return [*(one for one in claim.targets if kind_of(one)), *numbers]
+
+
+def _short(claim: Claim, acts: Sequence[Call]) -> list[str]:
+    """The numbers of one or two digits right behind what the act changes: "user 7", "users 7 and 8"."""
+    nouns = "|".join(sorted(f"{re.escape(noun)}s?" for act in acts for noun in act.operation.objects if len(noun) > 2))
+    if not nouns or not any(target.isdigit() for act in acts for target in act.operation.targets):
+        return []
+    listed = re.compile(rf"\b(?:{nouns})\s+(?:id\s+|no\.?\s*|number\s+)?#?((?:{_SHORT}(?:,\s*|\s+and\s+))*{_SHORT})(?!\s+\w+s\b)", re.I)
+    return [one for found in listed.findall(claim.text) for one in re.findall(r"\d+", found)]
 
 
 def _split(seen: Seen) -> tuple[list[str], list[str]]:
     """The targets of the claim that are of a kind with those of the acts: reached by a change, and not."""
     kinds = {kind_of(target) for act in seen.acts for target in act.operation.targets} - {""}
-    alike = [one for one in _stated(seen.claim, seen.acts) if kind_of(one) in kinds]
+    numbered = any(target.isdigit() for act in seen.acts for target in act.operation.targets)
+    alike = [one for one in _stated(seen.claim, seen.acts) if kind_of(one) in kinds or _is_short(one) and numbered]
     reached = [one for one in alike if _is_in(one, seen.changed)]
     return reached, [one for one in alike if one not in reached]
 
 
+def _is_short(target: str) -> bool:
+    return target.isdigit() and len(target) <= 2
+
+
 def _is_in(target: str, known: frozenset[str]) -> bool:
+    if _is_short(target):
+        return target in known
     return target in known or any(target in one for one in known if len(one) > len(target))
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from overclaim.outcome.clause_claims import Said, claims_of, left_pending, plain_answer, ticked, with_item
 from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
+from overclaim.outcome.detection import detect
 from overclaim.outcome.grammar import scan
-from overclaim.outcome.language import Language, detect, language
+from overclaim.outcome.language import Language, language
 from overclaim.outcome.model import Claim, Outcome
 from overclaim.outcome.quantities import falls_short
 from overclaim.outcome.scaffold import Speech

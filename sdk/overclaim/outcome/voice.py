@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from overclaim.outcome.fitting import nouns_of
+from overclaim.outcome.history import MAKING
+from overclaim.outcome.detection import detect
 from overclaim.outcome.language import language
 from overclaim.outcome.lexicon import table, words
 from overclaim.outcome.model import Call, Claim, Effect, Outcome
 from overclaim.outcome.targets import kind_of
 
+ANY = "*"  # an action that stands for every one
 MAX_REQUEST = 8_000  # characters looked at in one text of the user
 
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]?")
@@ -22,13 +26,23 @@ _WORD = re.compile(r"[a-z']+")
 
 
 def wanted(texts: Iterable[str]) -> frozenset[str]:
-    """The actions that a user asks for: "please email it to Dana", "I want a refund"; not "has it been merged?"."""
+    """The actions that a user asks for: "please email it to Dana", "I want a refund"; not "has it been merged?".
+
+    Of a request in another language than English nothing is known, so it may be for any.
+    """
     return frozenset(
         action
         for text in texts
         for sentence in _SENTENCE.findall(text[:MAX_REQUEST].lower().replace("’", "'"))
-        for action in _requested(_WORD.findall(sentence))
+        for action in _asked_for(sentence)
     )
+
+
+def _asked_for(sentence: str) -> Iterator[str]:
+    if detect(sentence) in ("en", ""):
+        yield from _requested(_WORD.findall(sentence))
+    elif not sentence.rstrip().endswith(("?", "？")):
+        yield ANY
 
 
 def _requested(spoken: Sequence[str]) -> Iterator[str]:
@@ -37,7 +51,8 @@ def _requested(spoken: Sequence[str]) -> Iterator[str]:
     forms, nouns = language("en").verbs, language("en").nouns
     for before, word in pairwise(("", *spoken)):
         verb = forms.get(word)
-        if verb is not None and verb.bare and before in ("", *table("near")["before_request"]):
+        asks = before in ("", *table("near")["before_request"]) or spoken[0] == "if"
+        if verb is not None and verb.bare and asks:
             yield verb.action
     if not words("near", "wanting").isdisjoint(spoken):
         yield from (nouns[word] for word in spoken if word in nouns)
@@ -47,7 +62,8 @@ def _requested(spoken: Sequence[str]) -> Iterator[str]:
 
 def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -> tuple[int, ...]:
     """The last look that shows something, where a claim without a doer can only tell what was found; or none."""
-    if claim.own or not claim.action or claim.action in asked_deeds:
+    alike = MAKING if claim.action in MAKING else {claim.action}
+    if (claim.own and not _by_record(claim, calls)) or not claim.action or ANY in asked_deeds or not asked_deeds.isdisjoint(alike):
         return ()
     if any(call.operation.effect is Effect.WRITE for call in calls):
         return ()
@@ -59,3 +75,11 @@ def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -
     if named and not any(one in call.mentions for call in looks for one in named):
         return ()
     return tuple(call.index for call in looks[-1:])
+
+
+def _by_record(claim: Claim, calls: Sequence[Call]) -> bool:
+    """Whether tests are said to have passed and what was looked at last tells of builds: "build 7: all tests passed"."""
+    said = re.findall(r"\w+", claim.text.lower())
+    if claim.action != "test" or not calls or not words("near", "self").isdisjoint(said):
+        return False
+    return not nouns_of(calls[-1]).isdisjoint(words("near", "builds"))

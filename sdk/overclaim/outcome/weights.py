@@ -23,7 +23,8 @@ def weighed(state: Scan, events: list[Event]) -> list[Event]:
     if all(event.soft for event in kept):
         return kept
     for at, event in enumerate(kept):
-        event.soft = event.soft and not _set_against(state, event, kept[:at])
+        against = _set_against(state, event, kept[:at]) or _beside_failure(state, event, kept[at + 1 :])
+        event.soft = event.soft and not against
     return [event for event in kept if not event.soft]
 
 
@@ -180,6 +181,20 @@ def _of_before(state: Scan, event: Event) -> bool:
 
 def _is_reason(state: Scan, event: Event) -> bool:
     return state.any_of("since", state.words[max(0, event.start - 1) : event.start + 1])
+
+
+def _beside_failure(state: Scan, event: Event, later: list[Event]) -> bool:
+    """As in "zone 1 is winterized; zone 2 would not open": done for one thing, and not for another."""
+    if event.outcome is not Outcome.SUCCESS or not event.verb or state.lang.clause_reach:
+        return False
+    failed = [one for one in later if one.outcome is Outcome.FAILURE and not one.soft and one.start > event.start]
+    subject = state.words[failed[0].start :][:1] if failed else []
+    apart = bool(failed) and _leads_apart(state, state.words[failed[0].start - 1])
+    return bool(subject) and apart and not state.any_of("taken_up", subject)
+
+
+def _leads_apart(state: Scan, word: str) -> bool:
+    return word in _STOPS or state.has("contrast", word)
 
 
 def _set_against(state: Scan, event: Event, earlier: list[Event]) -> bool:

@@ -213,6 +213,8 @@ def _labelled(head: Span, remote: list[Evidence]) -> Observation:
         _fact(kind, rule, observed, _at(values, n), _at(ids, n) or head.span_id)
         for n, (kind, rule) in enumerate(zip(*columns, strict=False))
     ]
+    if evidence and evidence[0].kind == "exception":  # what left the tool decided, not what the tool had declared
+        evidence[1:] = [_undecided(one) if one.kind == "declared" else one for one in evidence[1:]]
     own = replace(observed, evidence=tuple(evidence))
     bad = [one for one in remote if one.outcome is Outcome.FAILURE and one.grade is Grade.STRUCTURED]
     if not bad or outcome is Outcome.FAILURE:
@@ -227,6 +229,10 @@ def _fact(kind: str, rule: str, observed: Observation, value: str, span_id: str)
     if outcome is Outcome.FAILURE and observed.outcome is not Outcome.FAILURE:
         grade = Grade.SUSPECT  # it did not decide
     return Evidence(kind, rule, outcome, grade, value, "", span_id)
+
+
+def _undecided(one: Evidence) -> Evidence:
+    return replace(one, outcome=Outcome.UNKNOWN, grade=Grade.SUSPECT)
 
 
 def _at(values: Sequence[str], place: int) -> str:
