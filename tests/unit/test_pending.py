@@ -12,9 +12,9 @@ from overclaim import Verdict
 from overclaim.outcome.binding import bind
 from overclaim.outcome.claims import read
 from overclaim.outcome.judge import judge
-from overclaim.outcome.model import Call, Judgement, Run
+from overclaim.outcome.model import Call, Effect, Grade, Judgement, Observation, Operation, Outcome, Run
 from overclaim.outcome.operations import mentions, operation
-from overclaim.outcome.pending import settled
+from overclaim.outcome.pending import settle, settled
 from overclaim.outcome.results import observe
 
 ACCEPTED = ("queued", "running", "processing", "pending", "accepted", "submitted")
@@ -177,3 +177,15 @@ def test_an_exception_outweighs_what_a_tool_declared(telemetry: Any) -> None:
         with pytest.raises(TimeoutError):
             import_ledger("june")
         assert overclaim.check("I imported the ledger.").verdict is Verdict.CONTRADICTED
+
+
+def test_a_confirmation_of_something_else_confirms_nothing() -> None:
+    """The id of another thing says what was confirmed; a code only says that somebody was there."""
+    transfer = Operation("pay", targets=("tx_91ab",), effect=Effect.WRITE, key="pay:tx_91ab")
+    well = Observation(Outcome.SUCCESS, Grade.STRUCTURED)
+    other = Operation("confirm", targets=("b-9",), effect=Effect.WRITE, key="confirm:b-9")
+    assert settle(other, well, ("b-9",), [transfer]).targets == ("b-9",)
+    bare = Operation("confirm", effect=Effect.WRITE, key="confirm:")
+    assert settle(bare, well, (), [transfer]).targets == ("tx_91ab",)
+    same = Operation("confirm", targets=("tx_91ab",), effect=Effect.WRITE, key="confirm:tx_91ab")
+    assert settle(same, well, ("tx_91ab",), [transfer]).targets == ("tx_91ab",)

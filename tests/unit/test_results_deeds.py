@@ -173,3 +173,23 @@ def test_a_count_of_nothing_is_no_failure() -> None:
         assert observe(result, effect=Effect.READ).outcome is Outcome.EMPTY, result
         assert observe(result, effect=Effect.WRITE).outcome is Outcome.FAILURE, result
     assert observe({"exit_code": 1, "stdout": "0", "stderr": "no such file"}, effect=Effect.READ).outcome is F
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "result"),
+    [
+        ("update_settings", {"notifications": False}, {"enabled": False}),
+        ("deactivate_feature", {"id": "beta"}, {"activated": False}),
+        ("post_notice", {"to": "bo"}, {"ok": True, "delivered": False}),
+    ],
+)
+def test_false_may_be_what_was_asked_for(tool: str, given: dict[str, object], result: dict[str, object]) -> None:
+    """A switch that is off, a feature that is not active, a message that is still under way."""
+    seen = observe(result, effect=Effect.WRITE, tool=tool, arguments=given)
+    assert seen.outcome is Outcome.SUCCESS
+
+
+def test_the_own_deed_said_to_be_false_is_a_failure() -> None:
+    """Also where the call was given something false."""
+    seen = observe({"revoked": False}, effect=Effect.WRITE, tool="revoke_key", arguments={"force": False})
+    assert seen.outcome is Outcome.FAILURE

@@ -249,14 +249,14 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
         turn=turn,
         own=_is_own(state, event),
     )
-    first = any(start <= at < end for at in state.firsts)
+    first = bool(state.firsts) and any(start <= at < end for at in state.firsts)
     retried = first or _retried(words, lang)
     incident = event.mode == "incident"
     said = Said(
         _generic(claim, event, lang), event.soft, retried, incident, finding=event.mode == "finding" or incident
     )
     said.kind, said.first = kind, first
-    said.last = any(start - 1 <= at < end for at in state.lasts)
+    said.last = bool(state.lasts) and any(start - 1 <= at < end for at in state.lasts)
     if claims_no_call(state, event, end, starts):
         said.claim, said.kind = replace(claim, action="", generic=False, in_words=True), ""
     said.waits = event.mode == WAITS
@@ -296,7 +296,9 @@ def _retried(words: list[str], lang: Language) -> bool:
 
 def _without_joins(state: Scan, start: int, end: int) -> int:
     """The end of a clause without the "and" or "but" that leads on to the next."""
-    while end > start + 1 and any(state.has(part, state.words[end - 1]) for part in ("join", "boundaries")):
+    while end > start + 1 and (
+        state.has("join", state.words[end - 1]) or state.has("boundaries", state.words[end - 1])
+    ):
         end -= 1
     return end
 

@@ -13,7 +13,7 @@ from itertools import islice
 
 MAX_SENTENCES = 400
 FILLER = "q"
-_NAME_START = FILLER * 2
+NAME_START = FILLER * 2
 _QUOTED = re.compile(
     r"`[^`\n]{1,200}`"
     r'|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“”\n]{1,300}[“”]|「[^」\n]{1,300}」|『[^』\n]{1,300}』'
@@ -76,7 +76,7 @@ def _fill(match: re.Match[str]) -> str:
 
 def is_name(word: str) -> bool:
     """Whether a word of a masked text stands for a quotation, a piece of code or a name."""
-    return word.startswith(_NAME_START)
+    return word.startswith(NAME_START)
 
 
 def _fill_name(match: re.Match[str]) -> str:

@@ -128,6 +128,13 @@ class Language:
             return self._taken_apart(words, starts)
         return words, starts
 
+    def starts_of(self, text: str, words: list[str]) -> list[int]:
+        """Where each word of a text starts. words: what words_of gives of it."""
+        lower = text.lower()
+        matches = self._pattern(text).finditer(lower if len(lower) == len(text) else text)
+        starts = [match.start() for match in matches]
+        return starts if len(starts) == len(words) else self.tokens(text)[1]
+
     def words_of(self, text: str) -> list[str]:
         """The words alone, as tokens gives them."""
         pattern, lower = self._pattern(text), text.lower()

@@ -64,13 +64,23 @@ def concluded(
         return (_with(ended[-1], operation.targets), failed) if ended else (operation, observed)
     if not _completes(operation, observed):
         return operation, observed
-    confirms = operation.action in ("confirm", "approve")
-    done = [one for one in earlier if confirms or mentioned & set(one.targets)]
+    done = [one for one in earlier if mentioned & set(one.targets)] or _confirmed(operation, earlier)
     if not done and _shows_end(observed) and _is_look(operation):
         done = _the_only_one(operation, earlier)
     if done and operation.effect is not Effect.WRITE and _is_look(operation):
         operation = replace(operation, effect=done[-1].effect)  # it stands for the change whose end it shows
     return _with(operation, (target for one in done for target in one.targets)), observed
+
+
+def _confirmed(operation: Operation, earlier: Sequence[Operation]) -> list[Operation]:
+    """What a confirmation is of that names none of what is pending: all of it, unless it names something else.
+
+    A code or a signature names nothing; the id of another booking does.
+    """
+    if operation.action not in ("confirm", "approve"):
+        return []
+    own = frozenset(filter(is_code, operation.targets))
+    return [one for one in earlier if not own or own.isdisjoint(one.targets) and not any(map(is_code, one.targets))]
 
 
 def _completes(operation: Operation, observed: Observation) -> bool:

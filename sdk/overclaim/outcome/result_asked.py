@@ -121,6 +121,13 @@ def _values(arguments: object) -> set[str]:
     return set(islice(filter(None, map(status_word, _leaves(arguments))), _MOST_VALUES))
 
 
+def gave_false(arguments: object) -> bool:
+    """Whether a call was to make something false: {"enabled": false}."""
+    if isinstance(arguments, str):
+        arguments = _parsed(arguments)
+    return any(one is False for one in islice(_leaves(arguments), _MOST_VALUES))
+
+
 def _texts(arguments: object) -> list[str]:
     """The longer texts among the arguments, longest first: what a result may repeat."""
     if isinstance(arguments, str):

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from overclaim.outcome import payload
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.payload import plain
-from overclaim.outcome.result_asked import ends, given_words, past_forms
+from overclaim.outcome.result_asked import ends, gave_false, given_words, past_forms
 from overclaim.outcome.result_rules import line_pattern, names, words
 from overclaim.outcome.result_texts import text_evidence
 from overclaim.outcome.result_view import View, size, status_word, whole
@@ -31,7 +31,7 @@ def undone(view: View) -> list[Evidence]:
     if view.reading:
         return []
     flags = {name: value for name, value in view.fields.items() if isinstance(value, bool) and _is_deed(name, view)}
-    if not flags or any(flags.values()) or _was_so(view):
+    if not flags or any(flags.values()) or _was_so(view) or _is_wanted(flags, view):
         return []
     name = next(iter(flags))
     listed = name if name in names("done_flag") else ""
@@ -44,6 +44,16 @@ def undone(view: View) -> list[Evidence]:
     plainly = view.context.effect is Effect.WRITE and not names("plain_deed").isdisjoint(flags)
     other = not view.identified and not ends(view.context.tool) and (bool(told) or plainly)
     return _fact("flag.done_false", Outcome.FAILURE, listed) if own or other else []
+
+
+def _is_wanted(flags: Iterable[str], view: View) -> bool:
+    """Whether false is what was asked for ({"enabled": false} of pause_campaign, or of a call that was given false).
+
+    Of another deed than the tool's own, which the answer calls a success, it only says that it is not so far yet.
+    """
+    if any(one in past_forms(verb) for one in flags for verb in split_name(view.context.tool)):
+        return False
+    return gave_false(view.context.arguments) or ends(view.context.tool) or any(value is True for _, value in view.present("success_flag"))
 
 
 def _is_deed(name: str, view: View) -> bool:

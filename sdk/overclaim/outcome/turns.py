@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from overclaim.outcome.clause_claims import Said, claims_of, left_pending, plain_answer, ticked, with_item
-from overclaim.outcome.clauses import Sentence, is_name, prepare, sentences
+from overclaim.outcome.clauses import NAME_START, Sentence, prepare, sentences
 from overclaim.outcome.detection import detect
 from overclaim.outcome.grammar import scan
 from overclaim.outcome.language import Language, language
@@ -55,7 +55,7 @@ class _Line:
 
     @property
     def starts(self) -> list[int]:
-        return self.lang.tokens(self.sentence.masked)[1]
+        return self.lang.starts_of(self.sentence.masked, self.words)
 
 
 def turn_of(said: Speech, number: int, *, last: bool = True) -> Turn:
@@ -267,14 +267,15 @@ def _gives_value(state: Scan, line: _Line) -> bool:
     """A number, a quotation or an identifier; or a proper name, as in "The capital is Paris"."""
     words = state.words
     be = next((at for at, word in enumerate(words) if state.has("be", word) or state.has("sums", word)), -1)
-    if any(word[0].isdigit() or is_name(word) for word in words):
+    if any(word[0].isdigit() or word.startswith(NAME_START) for word in words):
         return be >= 0 or state.lang.clause_reach or any(word in PUNCTUATION for word in words)
-    named = (state.sentence.text[start : start + 1].isupper() for start in line.starts[be + 1 :])
     if state.lang.clause_reach:
         return _says_what_is(state)
     if words[:2] == ["you", "have"]:
         return any(state.sentence.text[start : start + 1].isupper() for start in line.starts[2:])
-    return be > 1 and state.has("told_of", words[0]) and any(named)
+    if be <= 1 or not state.has("told_of", words[0]):
+        return False
+    return any(state.sentence.text[start : start + 1].isupper() for start in line.starts[be + 1 :])
 
 
 def _says_what_is(state: Scan) -> bool:
