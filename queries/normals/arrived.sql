@@ -1,8 +1,8 @@
 -- When the first spans of some traces arrived (Unix milliseconds).
 SELECT
     TraceId,
-    toUnixTimestamp64Milli(min(First)) AS FirstMs
-FROM overclaim_traces
+    toUnixTimestamp64Milli(min(Arrived)) AS ArrivedMs
+FROM overclaim_arrivals
 WHERE TraceId IN {traces:Array(String)}
 GROUP BY TraceId
 ORDER BY TraceId

@@ -24,6 +24,10 @@ SELECT
     ) AS ReturnsData,
     Learned
 FROM overclaim_normals FINAL
-WHERE Learned = (SELECT max(Learned) FROM overclaim_normals WHERE Learned >= {since:DateTime64(3, 'UTC')})
+WHERE
+    Learned = (
+        SELECT max(newest.Learned) FROM overclaim_normals AS newest
+        WHERE newest.Learned >= {since:DateTime64(3, 'UTC')}
+    )
 ORDER BY Changed + Looked DESC, Service ASC, Tool ASC
 LIMIT {rows:UInt32}

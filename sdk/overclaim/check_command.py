@@ -83,7 +83,7 @@ class _Once(argparse.Action):
     ) -> None:
         if getattr(namespace, self.dest) is not None:
             given = f"{getattr(namespace, self.dest)} and {values}"
-            parser.error(f"{option_string} was given twice ({given}): name one file that holds or extends all of it")
+            parser.error(f"{option_string} was given twice ({given}): name one file, which may include packs")
         setattr(namespace, self.dest, values)
 
 

@@ -311,3 +311,9 @@ def test_a_minimum_confidence_is_a_probability(capsys: pytest.CaptureFixture[str
         with pytest.raises(SystemExit):
             check(capsys, "x.jsonl", "--min-confidence", given)
         assert f"invalid probability value: '{given}'" in capsys.readouterr().err
+
+
+def test_expectations_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """A second --expect does not silently take the place of the first."""
+    assert main(["check", "--expect", "a.yaml", "--expect", "payments", "runs.jsonl"]) == 2
+    assert "--expect was given twice (a.yaml and payments)" in capsys.readouterr().err

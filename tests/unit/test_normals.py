@@ -291,6 +291,30 @@ def test_check_reads_normals_from_a_file(files: tuple[str, str], tmp_path: Path)
     assert main(["check", files[1], "--normals", str(tmp_path / "none.json")]) == 2
 
 
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_file_given_twice_changes_no_verdict(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], ids: bool
+) -> None:
+    """Neither by its name nor as a copy under another one; runs without ids are told apart by what is in them."""
+    few, copy = tmp_path / "few.jsonl", tmp_path / "copy.jsonl"
+    rows = [transcript(n, f'{{"booking": "B-{n}"}}') for n in range(5)] + [transcript(9, "")]
+    few.write_text("".join(json.dumps({k: v for k, v in row.items() if ids or k != "id"}) + "\n" for row in rows))
+    copy.write_text(few.read_text())
+    assert main(["check", str(few)]) == 0
+    assert main(["check", str(few), str(few), str(copy)]) == 0
+    assert main(["check", *files, files[1], *files, "--save-normals", str(tmp_path / "n.json")]) == 1
+    assert "data in 9 of 9 other runs" in capsys.readouterr().out
+    assert load(str(tmp_path / "n.json")).of("", "book_room") == Counts(10, 1)
+
+
+def test_the_labels_that_are_left_may_be_none(tmp_path: Path) -> None:
+    """A tool that answers with a list accuses nobody of the empty one, however many runs there are."""
+    path = tmp_path / "lists.jsonl"
+    rows = [transcript(n, json.dumps([f"B-{n}"])) for n in range(30)] + [transcript(99, "[]")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["check", str(path)]) == 0
+
+
 def test_nothing_is_known_of_an_unknown_tool() -> None:
     """Its counts are zero, and zero says nothing."""
     assert Normals().of("", "x") == Counts()

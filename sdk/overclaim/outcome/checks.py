@@ -131,7 +131,7 @@ def failed_at_large(claim: Claim, runs: Sequence[Call], calls: Sequence[Call]) -
     spoken = frozenset(re.findall(r"\w+", claim.text.lower()))
     if claim.action != "test" or not runs or runs[-1].operation.action != "test":
         return []
-    if words("near", "whole").isdisjoint(spoken):
+    if words("near", "whole").isdisjoint(spoken) or any(_ENDING.search(one) for one in claim.targets):
         return []
     last = runs[-1].operation
     same = [call for call in calls if call.operation.action == "test" and _program(call.operation) == _program(last)]

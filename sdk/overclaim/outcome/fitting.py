@@ -134,7 +134,9 @@ def tells_sent(claim: Claim, call: Call) -> bool:
     """Whether the answer of a change says that it sent something, too: "Reset email sent"."""
     if claim.action != "send" or bad(call):
         return False
-    told = (frozenset(re.findall(r"[^\W_]+", one)) for one in call.mentions if " " in one or one in words("near", "sent"))
+    told = (
+        frozenset(re.findall(r"[^\W_]+", one)) for one in call.mentions if " " in one or one in words("near", "sent")
+    )
     return any(one & words("near", "sent") and one.isdisjoint(words("near", "unsent")) for one in told)
 
 

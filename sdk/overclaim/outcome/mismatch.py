@@ -13,7 +13,15 @@ from overclaim.outcome.counted import counted_short
 from overclaim.outcome.measures import other_measure, other_receiver
 from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Outcome
 from overclaim.outcome.seen import Seen
-from overclaim.outcome.stated import answered_field, other_amount, other_answer, other_date, other_number, other_time, repeats_request
+from overclaim.outcome.stated import (
+    answered_field,
+    other_amount,
+    other_answer,
+    other_date,
+    other_number,
+    other_time,
+    repeats_request,
+)
 from overclaim.outcome.targets import from_nowhere, not_asked, not_reached, other_target
 
 _RULES: Final[tuple[tuple[str, Callable[[Seen], bool]], ...]] = (

@@ -198,7 +198,7 @@ def _named(tool: str, given: Mapping[str, object], description: str) -> Operatio
 
 
 def _by_the_way(action: str, given: Mapping[str, object], targets: tuple[str, ...]) -> tuple[str, ...]:
-    """What else a change does, as verbs: what goes to a channel or has guests is sent to them; trash is for deleting."""
+    """What else a change does, as verbs: a channel or attendees get to know of it, and trash is for deleting."""
     told = any(_is_told(given.get(name)) for name in words("arguments", "addressed") if name in given)
     dropped = action == "move" and any(_TRASH.search(target) for target in targets)
     return (*(["notify"] if told else []), *(["delete"] if dropped else []))
@@ -206,7 +206,9 @@ def _by_the_way(action: str, given: Mapping[str, object], targets: tuple[str, ..
 
 def _is_told(value: object) -> bool:
     """Whether it names somebody, or some place to write to; a number of guests names none."""
-    return bool(value) and isinstance(value, str | list) and not str(value).isdecimal()
+    if isinstance(value, str):
+        return bool(value) and not value.isdecimal()
+    return isinstance(value, list) and value != []
 
 
 def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | None:

@@ -36,7 +36,7 @@ def command_action(command: str) -> _Deed:
 
 
 def command_words(command: str) -> tuple[str, ...]:
-    """The programs of a command and what each is told first: ("git", "commit", "push"); "run" where one may do anything."""
+    """The programs of a command and what each is told first: ("git", "commit", "push"); "run" for anything."""
     text = _HERE_DOCUMENT.sub(r"\3", command[:4000])
     steps = [step for step in _CHAIN.split(text)[:16] if step.strip()]
     found = (word for step in steps for word in _words(step.split("|", 1)[0])[:3])

@@ -113,9 +113,12 @@ def _stated(claim: Claim, acts: Sequence[Call]) -> list[str]:
 def _short(claim: Claim, acts: Sequence[Call]) -> list[str]:
     """The numbers of one or two digits right behind what the act changes: "user 7", "users 7 and 8"."""
     nouns = "|".join(sorted(f"{re.escape(noun)}s?" for act in acts for noun in act.operation.objects if len(noun) > 2))
-    if not nouns or not any(target.isdigit() for act in acts for target in act.operation.targets):
+    made = any(act.operation.action == "create" for act in acts)  # what is new has a number of its own
+    if made or not nouns or not any(target.isdigit() for act in acts for target in act.operation.targets):
         return []
-    listed = re.compile(rf"\b(?:{nouns})\s+(?:id\s+|no\.?\s*|number\s+)?#?((?:{_SHORT}(?:,\s*|\s+and\s+))*{_SHORT})(?!\s+\w+s\b)", re.I)
+    listed = re.compile(
+        rf"\b(?:{nouns})\s+(?:id\s+|no\.?\s*|number\s+)?#?((?:{_SHORT}(?:,\s*|\s+and\s+))*{_SHORT})(?!\s+\w+s\b)", re.I
+    )
     return [one for found in listed.findall(claim.text) for one in re.findall(r"\d+", found)]
 
 
@@ -123,7 +126,7 @@ def _split(seen: Seen) -> tuple[list[str], list[str]]:
     """The targets of the claim that are of a kind with those of the acts: reached by a change, and not."""
     kinds = {kind_of(target) for act in seen.acts for target in act.operation.targets} - {""}
     numbered = any(target.isdigit() for act in seen.acts for target in act.operation.targets)
-    alike = [one for one in _stated(seen.claim, seen.acts) if kind_of(one) in kinds or _is_short(one) and numbered]
+    alike = [one for one in _stated(seen.claim, seen.acts) if kind_of(one) in kinds or (_is_short(one) and numbered)]
     reached = [one for one in alike if _is_in(one, seen.changed)]
     return reached, [one for one in alike if one not in reached]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from overclaim.outcome.detection import detect
 from overclaim.outcome.fitting import nouns_of
 from overclaim.outcome.history import MAKING
-from overclaim.outcome.detection import detect
 from overclaim.outcome.language import language
 from overclaim.outcome.lexicon import table, words
 from overclaim.outcome.model import Call, Claim, Effect, Outcome
@@ -49,10 +49,11 @@ def _requested(spoken: Sequence[str]) -> Iterator[str]:
     if not spoken or spoken[0] in words("near", "asking"):
         return
     forms, nouns = language("en").verbs, language("en").nouns
-    for before, word in pairwise(("", *spoken)):
+    for at, (before, word) in enumerate(pairwise(("", *spoken))):
         verb = forms.get(word)
         asks = before in ("", *table("near")["before_request"]) or spoken[0] == "if"
-        if verb is not None and verb.bare and asks:
+        told = word in words("near", "answering") and spoken[at + 1 : at + 2] in (["me"], ["us"])
+        if verb is not None and verb.bare and asks and not told:
             yield verb.action
     if not words("near", "wanting").isdisjoint(spoken):
         yield from (nouns[word] for word in spoken if word in nouns)
@@ -63,14 +64,14 @@ def _requested(spoken: Sequence[str]) -> Iterator[str]:
 def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -> tuple[int, ...]:
     """The last look that shows something, where a claim without a doer can only tell what was found; or none."""
     alike = MAKING if claim.action in MAKING else {claim.action}
-    if (claim.own and not _by_record(claim, calls)) or not claim.action or ANY in asked_deeds or not asked_deeds.isdisjoint(alike):
+    if not claim.action or ANY in asked_deeds or not asked_deeds.isdisjoint(alike):
+        return ()
+    if claim.own and not _by_record(claim, calls):
         return ()
     if any(call.operation.effect is Effect.WRITE for call in calls):
         return ()
     shown = (Outcome.SUCCESS, Outcome.UNKNOWN)
-    looks = [
-        call for call in calls if call.operation.effect is Effect.READ and call.observed.outcome in shown
-    ]
+    looks = [call for call in calls if call.operation.effect is Effect.READ and call.observed.outcome in shown]
     named = [one for one in claim.targets if kind_of(one) == "@"]
     if named and not any(one in call.mentions for call in looks for one in named):
         return ()
@@ -78,7 +79,7 @@ def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -
 
 
 def _by_record(claim: Claim, calls: Sequence[Call]) -> bool:
-    """Whether tests are said to have passed and what was looked at last tells of builds: "build 7: all tests passed"."""
+    """Whether tests are said to pass and the last look was at builds: "build 7: all tests passed"."""
     said = re.findall(r"\w+", claim.text.lower())
     if claim.action != "test" or not calls or not words("near", "self").isdisjoint(said):
         return False

@@ -189,9 +189,7 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: Tool
     return Run(
         id=default_id if chat.id is None else str(chat.id),
         calls=calls,
-        claims=bind(
-            reading, calls, asked=mentions(*conversation.asked), wants=wanted(conversation.asked)
-        ),
+        claims=bind(reading, calls, asked=mentions(*conversation.asked), wants=wanted(conversation.asked)),
         claimed=reading.outcome,
         # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
         captured=bool(calls or tools),
