@@ -167,21 +167,22 @@ mending AS (
 
 -- Operations that the agent reports as failed or unfinished (Admitted). Covered: those that it may mean where it says
 -- so of nothing that can be told: all where it names no deed, else those that may be any deed. That excuses a general
--- word ("done"), but no named deed.
+-- word ("done"), and a named deed only where it is the last word (LastWord): trouble told before may be overcome.
 reported AS (
     SELECT
         calls.TraceId AS TraceId,
         calls.RunSpanId AS RunSpanId,
         calls.Operation AS Operation,
         max(has(reports.Spans, calls.SpanId)) AS Admitted,
-        max(reports.Vague OR (reports.Lost AND calls.Action IN ('', 'run', 'delegate'))) AS Covered
+        max(reports.LastWord >= 0 OR (reports.Lost AND calls.Action IN ('', 'run', 'delegate'))) AS Covered,
+        max(reports.LastWord) AS LastWord
     FROM calls
     INNER JOIN (
         SELECT
             TraceId,
             RunSpanId,
             groupUniqArrayArray(About) AS Spans,
-            max(empty(About) AND Action = '') AS Vague,
+            max(if(empty(About) AND Action = '', toInt64(Position), -1)) AS LastWord,
             max(empty(About)) AS Lost
         FROM claims
         WHERE Report
@@ -231,6 +232,7 @@ last_calls AS (
             0
         ) AS Trouble,
         reported.Covered AS Covered,
+        reported.LastWord AS LastWord,
         calls.Unfinished
         OR (operations.TraceId, operations.RunSpanId, operations.Last) IN (SELECT * FROM mending) AS WasRough
     FROM operations
@@ -257,7 +259,11 @@ evidence AS (
             groupArray((
                 last_calls.First,
                 last_calls.SpanId,
-                if(about.General AND last_calls.Covered, 0, last_calls.Trouble),
+                if(
+                    last_calls.Covered AND (about.General OR about.Claim < last_calls.LastWord),
+                    0,
+                    last_calls.Trouble
+                ),
                 last_calls.Grade = 'structured'
             ))
         ) AS Ends,
