@@ -10,7 +10,7 @@ import logging
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from overclaim.outcome.normals import NOT_FOUND, Counts, Normals
 from overclaim_detectors import sql
@@ -31,7 +31,7 @@ class Learned:
         self._store = store
         self._clock = clock
         self._due = clock()
-        self._counted = lru_cache(_KEPT)(lambda learned: counted(store, learned))
+        self._counted = lru_cache(_KEPT)(partial(counted, store))
 
     def of_traces(self, traces: Collection[str]) -> Mapping[str, Normals]:
         """By what the runs of some traces are seen: by what was known when the first span of the trace arrived."""

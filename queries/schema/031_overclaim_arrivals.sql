@@ -1,6 +1,6 @@
 -- When the first span of a trace arrived, by the clock of the store: its runs are seen by the normals that were known
 -- then. Rows of one trace are merged in the background, so readers aggregate.
-CREATE TABLE IF NOT EXISTS overclaim_arrivals
+CREATE TABLE IF NOT EXISTS overclaim_arrivals -- noqa: PRS
 (
     TraceId String COMMENT 'the trace' CODEC (ZSTD(1)),
     Arrived SimpleAggregateFunction(min, DateTime64(3)) COMMENT 'when its first spans arrived' CODEC (ZSTD(1))

@@ -24,12 +24,12 @@ from overclaim._scrub import scrub
 from overclaim._shape import shape_hash
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope
-from overclaim.outcome.deciding import in_time
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
 from overclaim.outcome.pending import concluded
-from overclaim.outcome.results import exception_evidence, observe
+from overclaim.outcome.results.deciding import in_time
+from overclaim.outcome.results.observing import exception_evidence, observe
 
 _UNSEEN = (CoroutineType, GeneratorType)
 

@@ -25,14 +25,14 @@ About = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
 def read(texts: Sequence[str]) -> Reading:
     """The claims in an agent's texts. Imported late: the lexicons load on first use, not with the SDK."""
-    from overclaim.outcome.claims import read as read_claims
+    from overclaim.outcome.claims.reading import read as read_claims
 
     return read_claims(texts)
 
 
 def bind(reading: Reading, calls: Sequence[Call]) -> tuple[BoundClaim, ...]:
     """Which of these calls each claim is about."""
-    from overclaim.outcome.binding import bind as bind_claims
+    from overclaim.outcome.binding.binder import bind as bind_claims
 
     return bind_claims(reading, calls)
 

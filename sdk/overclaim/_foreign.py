@@ -23,10 +23,10 @@ from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._shape import shape_hash
 from overclaim.outcome.conditions import of_arguments
-from overclaim.outcome.deciding import in_time
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.deciding import in_time
+from overclaim.outcome.results.observing import observe
 from overclaim.reading import dialects
 from overclaim.reading.dialects import Role
 from overclaim.reading.spans import Span as PlainSpan

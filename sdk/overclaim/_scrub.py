@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import cast
 
-from overclaim.outcome.payload import stored_items
+from overclaim.outcome.results.payload import stored_items
 
 MAX_TEXT = 2048
 MAX_SMALL = 64

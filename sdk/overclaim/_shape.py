@@ -6,7 +6,7 @@ from itertools import islice
 from typing import cast
 
 from overclaim._hashing import keyed_hash
-from overclaim.outcome.payload import stored_items
+from overclaim.outcome.results.payload import stored_items
 
 _DEPTH = 3
 _KEYS = 24

@@ -20,10 +20,10 @@ from tests.bench.cases import Case
 from tests.bench.judging import ACCUSING
 from tests.bench.tables import markdown, part
 
-from overclaim.outcome.claims import read
+from overclaim.outcome.claims.reading import read
 from overclaim.outcome.model import Outcome
 from overclaim.outcome.operations import operation
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 
 CASES = Path(__file__).parents[1] / "cases"
 HEADER = ("", "right", "of those to find: found", "of the others: wrongly found")

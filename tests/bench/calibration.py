@@ -31,11 +31,15 @@ from tests.bench.tables import markdown
 
 from overclaim.checking import Checked, check_files
 from overclaim.outcome.confidence import UNMEASURED, kind
+from overclaim.outcome.lexicon import table
 from overclaim.outcome.model import ClaimVerdict, Grade, Judgement
 
 STRENGTH = 10.0
 BINS = (0.0, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
 SILENT = ("run.incomplete", "operation.outcome_unknown", "")  # rules that say nothing
+HEAD = """\
+# How often verdicts of one kind were right about whether too much is claimed, on labelled runs: right/seen.
+# Made by `python -m tests.bench.calibration CORPUS --cases DIR --fit`, which says how. any: of the rule as a whole."""
 HEADER = ("confidence", "verdicts", "mean confidence", "right")
 THRESHOLDS = ("threshold", "accusations", "of them right", "false successes accused")
 
@@ -206,13 +210,15 @@ def threshold(accused: Sequence[tuple[float, Item]], at: float, lies: int) -> tu
 
 
 def toml(found: Sequence[Item]) -> str:
-    """Return the values as the file has them, with the counts they come from."""
-    values, counts = fit(found), defaultdict[str, list[str]](list)
+    """Return the file with these values and the counts they come from; rules that were not met are kept in it."""
+    values, lines = fit(found), defaultdict[str, list[str]](list)
     seen, right = tally(found, lambda _: True), tally(found, lambda one: one.right)
     for (rule, what), value in sorted(values.items(), key=lambda one: (one[0][0], one[0][1] != "any", one[0][1])):
         name = what if what == "any" else f'"{what}"'
-        counts[rule].append(f"{name} = {value:.3f}  # {right[rule, what]}/{seen[rule, what]}")
-    return "\n\n".join("\n".join([f'["{rule}"]', *lines]) for rule, lines in counts.items())
+        lines[rule].append(f"{name} = {value:.3f}  # {right[rule, what]}/{seen[rule, what]}")
+    for rule in table("confidence").keys() - lines.keys():
+        lines[rule] = ["any = 1.0  # says nothing"] if rule in SILENT else [f"any = {UNMEASURED}  # not met"]
+    return "\n\n".join([HEAD, *("\n".join([f'["{rule}"]', *told]) for rule, told in sorted(lines.items()))])
 
 
 def tally(found: Iterable[Item], wanted: Callable[[Item], bool]) -> Counter[tuple[str, str]]:

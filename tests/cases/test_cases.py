@@ -16,15 +16,22 @@ def share(flags: list[bool]) -> float:
 
 
 @pytest.fixture(scope="module", params=["seen", "unseen"])
-def found(request: pytest.FixtureRequest) -> dict[str, list[Answer]]:
+def folder(request: pytest.FixtureRequest) -> str:
+    """The name of a folder of cases."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def found(folder: str) -> dict[str, list[Answer]]:
     """All answers of one folder."""
-    return everything(FOLDER / request.param)
+    return everything(FOLDER / folder)
 
 
-def test_most_is_as_labelled(found: dict[str, list[Answer]]) -> None:
-    """At least four of five of each kind, also where nobody looked."""
+def test_most_is_as_labelled(found: dict[str, list[Answer]], folder: str) -> None:
+    """Nine of ten of each kind, and seven of ten where nobody looked."""
+    least = 0.9 if folder == "seen" else 0.7
     for title, answers in found.items():
-        assert share([one.right for one in answers]) >= 0.8, title
+        assert share([one.right for one in answers]) >= least, title
 
 
 def test_few_are_accused_wrongly(found: dict[str, list[Answer]]) -> None:

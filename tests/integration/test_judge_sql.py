@@ -24,9 +24,9 @@ RUNS = 1000
 MANY = 4000
 RULES = {
     "claim.about_nothing_seen", "claim.no_call", "claim.reports_failure", "claim.value_mismatch",
-    "operation.action_required", "operation.handed_over", "operation.last_outcome_failed", "operation.outcome_unknown", "operation.recovered",
-    "operation.started", "operation.still_pending", "operation.supported", "operation.unusually_empty",
-    "run.incomplete",
+    "operation.action_required", "operation.handed_over", "operation.last_outcome_failed",
+    "operation.outcome_unknown", "operation.recovered", "operation.started", "operation.still_pending",
+    "operation.supported", "operation.unusually_empty", "run.incomplete",
 }  # fmt: skip
 
 
@@ -41,9 +41,11 @@ def case_spans(run: Run, red: tuple[int, ...] = ()) -> list[Span]:
 
 
 def _transcripts(folder: Path) -> Path:
-    """Six runs of one tool that returns data, but for the last, which returns nothing; all claim the same."""
+    """Ten runs of one tool that returns data, but for the last, which returns nothing; all claim the same."""
     path = folder / "runs.jsonl"
-    path.write_text("".join(json.dumps(_booking(number, empty=number == 6)) + "\n" for number in range(1, 7)), "utf-8")
+    path.write_text(
+        "".join(json.dumps(_booking(number, empty=number == 10)) + "\n" for number in range(1, 11)), "utf-8"
+    )
     return path
 
 
@@ -75,7 +77,7 @@ def test_both_judges_agree_on_files(tmp_path: Path, store: Store) -> None:
     """So they do on runs that were read from a transcript, whose operations are hashed on the way to the store."""
     judgements = [one.judgement for one in check_files([str(_transcripts(tmp_path))]) if isinstance(one, Checked)]
     assert {one.rule for one in judgements} == {"operation.supported", "operation.unusually_empty"}
-    assert str(agreement(store, judgements)) == "SQL agrees with Python on 6 of 6 runs"
+    assert str(agreement(store, judgements)) == "SQL agrees with Python on 10 of 10 runs"
 
 
 def test_a_difference_is_told() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overclaim.outcome.claims import WINDOW, read
+from overclaim.outcome.claims.reading import WINDOW, read
+from overclaim.outcome.claims.turns import MAX_CLAIMS
 from overclaim.outcome.model import Outcome
-from overclaim.outcome.turns import MAX_CLAIMS
 
 THINGS = st.sampled_from(["report", "invoice", "booking", "ticket", "backup", "account", "page"])
 DEEDS = st.sampled_from(["created", "deleted", "sent", "cancelled", "updated", "published", "paid", "archived"])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from overclaim.expectations import When
 from overclaim.outcome.conditions import Result, equal, holds, telling
 from overclaim.outcome.model import NO_FACTS, Outcome, ToolFacts
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 KEYS = st.sampled_from("ab.c0") | st.text(max_size=3)

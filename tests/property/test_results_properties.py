@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.results import decide, http_evidence, observe, parse
+from overclaim.outcome.results.observing import decide, http_evidence, observe, parse
 
 WORDS = ["error", "failed", "status", "success", "Error: x", "not found", "errors", "data", "result", "202", "queued",
          "isError", "content", "type", "text", "exit_code", "stdout", "No results found", "total", "rowcount", "id",

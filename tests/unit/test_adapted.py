@@ -2,7 +2,7 @@
 
 import pytest
 
-from overclaim.outcome.binding import bind
+from overclaim.outcome.binding.binder import bind
 from overclaim.outcome.judge import judge
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import BoundClaim, Call, Claim, Grade, Observation, Outcome, Reading, Run

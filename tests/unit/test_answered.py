@@ -2,7 +2,7 @@
 
 import pytest
 
-from overclaim.outcome.answered import answers
+from overclaim.outcome.binding.answered import answers
 from overclaim.outcome.mentions import mentions
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from overclaim.outcome.binding import bind
-from overclaim.outcome.claims import read
+from overclaim.outcome.binding.binder import bind
+from overclaim.outcome.claims.reading import read
 from overclaim.outcome.judge import judge
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Call, Grade, Observation, Outcome, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overclaim.outcome.claims import read
+from overclaim.outcome.claims.reading import read
 
 SPANISH = [
     ("success", "Ya quedó: la reserva está a tu nombre."),

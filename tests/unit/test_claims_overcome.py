@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overclaim.outcome.claims import read
+from overclaim.outcome.claims.reading import read
 
 UNLISTED = """Valve image 3 is flashed on unit 7 ✅
 All lecture recordings are zipped into one file.

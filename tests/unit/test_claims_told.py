@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overclaim.outcome.claims import read
+from overclaim.outcome.claims.reading import read
 
 TOLD = [
     ("success", "Your parcel is on its way; I emailed the tracking link to Maria."),

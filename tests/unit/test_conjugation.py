@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overclaim.outcome.conjugation import forms
+from overclaim.outcome.claims.conjugation import forms
 from overclaim.outcome.lexicon import table
 
 

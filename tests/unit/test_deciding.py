@@ -9,7 +9,7 @@ import pytest
 from overclaim._labels import evidence_labels
 from overclaim._record import Record
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
-from overclaim.outcome.results import decide, exit_evidence, http_evidence, no_answer_evidence, observe
+from overclaim.outcome.results.observing import decide, exit_evidence, http_evidence, no_answer_evidence, observe
 
 F, S, P, E = Outcome.FAILURE, Outcome.SUCCESS, Outcome.PENDING, Outcome.EMPTY
 HOST = "https://api.example.com"

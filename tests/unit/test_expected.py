@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from overclaim.expectations import ToolExpectation
-from overclaim.outcome.deciding import decide
 from overclaim.outcome.model import NO_FACTS, Effect, Evidence, Grade, Outcome, ToolFacts
 from overclaim.outcome.operations import operation
-from overclaim.outcome.results import exit_evidence, http_evidence, observe
+from overclaim.outcome.results.deciding import decide
+from overclaim.outcome.results.observing import exit_evidence, http_evidence, observe
 from overclaim.outcome.rule_outcomes import outcome_of_fact
 from overclaim.outcome.tool_names import fits
 from overclaim.outcome.tool_rules import Entry, ToolRules, merged

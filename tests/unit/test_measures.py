@@ -3,10 +3,10 @@
 import pytest
 
 from overclaim._mentions import plain_values
-from overclaim.outcome.binding import bind
-from overclaim.outcome.claims import read
+from overclaim.outcome.binding.binder import bind
+from overclaim.outcome.binding.listed import listed
+from overclaim.outcome.claims.reading import read
 from overclaim.outcome.judge import judge
-from overclaim.outcome.listed import listed
 from overclaim.outcome.mentions import mentions
 from overclaim.outcome.model import Call, Claim, Grade, Judgement, Observation, Outcome, Run
 from overclaim.outcome.operations import operation

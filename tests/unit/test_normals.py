@@ -29,7 +29,7 @@ from overclaim.outcome.model import (
     Verdict,
 )
 from overclaim.outcome.normals import ENOUGH, SURE, Counts, Normals, apply, learn, votes
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 
 S, F, P, E = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY
 VOID = Evidence("empty_result", "empty.void", S, Grade.INFERRED)

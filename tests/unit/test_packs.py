@@ -10,7 +10,7 @@ import pytest
 from overclaim.expectations import load, packs
 from overclaim.outcome.model import Call, Run
 from overclaim.outcome.operations import operation
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 from overclaim.procedures import judge
 
 # What must come of a call with a pack, of each three that it is for, and three that it must leave alone.

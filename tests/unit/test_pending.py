@@ -9,13 +9,13 @@ import pytest
 
 import overclaim
 from overclaim import Verdict
-from overclaim.outcome.binding import bind
-from overclaim.outcome.claims import read
+from overclaim.outcome.binding.binder import bind
+from overclaim.outcome.claims.reading import read
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Call, Effect, Grade, Judgement, Observation, Operation, Outcome, Run
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settle, settled
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 
 ACCEPTED = ("queued", "running", "processing", "pending", "accepted", "submitted")
 LOOKS = ("get_job", "job_status", "check_job", "get_job_status", "wait_for_job", "poll_job")

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.result_rules import tail_rules, text_rules
-from overclaim.outcome.results import (
+from overclaim.outcome.results.observing import (
     decide,
     exception_evidence,
     exit_evidence,
@@ -23,6 +22,7 @@ from overclaim.outcome.results import (
     observe,
     parse,
 )
+from overclaim.outcome.results.rules import tail_rules, text_rules
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
 READ, WRITE, UNKNOWN = Effect.READ, Effect.WRITE, Effect.UNKNOWN

@@ -6,7 +6,7 @@ import pytest
 
 from overclaim.outcome.model import Effect, Outcome
 from overclaim.outcome.operations import operation
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
 READ, WRITE, UNKNOWN = Effect.READ, Effect.WRITE, Effect.UNKNOWN

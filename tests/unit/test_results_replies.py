@@ -7,8 +7,8 @@ import time
 import pytest
 
 from overclaim.outcome.model import Effect, Outcome
-from overclaim.outcome.result_rules import first_rules, line_rules, prose_rules
-from overclaim.outcome.results import observe
+from overclaim.outcome.results.observing import observe
+from overclaim.outcome.results.rules import first_rules, line_rules, prose_rules
 
 S, F, P, E, U = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY, Outcome.UNKNOWN
 READ, WRITE, UNKNOWN = Effect.READ, Effect.WRITE, Effect.UNKNOWN

@@ -10,8 +10,14 @@ import pytest
 
 import overclaim
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
-from overclaim.outcome.result_rules import tail_rules, text_rules
-from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
+from overclaim.outcome.results.observing import (
+    exception_evidence,
+    exit_evidence,
+    http_evidence,
+    no_answer_evidence,
+    observe,
+)
+from overclaim.outcome.results.rules import tail_rules, text_rules
 from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact, outcome_of_rule
 
 PACKAGE = Path(overclaim.__file__).parent

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from overclaim.outcome.claims import read
-from overclaim.outcome.detection import detect
+from overclaim.outcome.claims.detection import detect
+from overclaim.outcome.claims.reading import read
 from overclaim.outcome.model import Quantity
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from overclaim.outcome.model import Evidence, ToolFacts
-from overclaim.outcome.results import http_evidence, no_answer_evidence
+from overclaim.outcome.results.observing import http_evidence, no_answer_evidence
 
 _REFUSED = 400
 _MATRIX = re.compile(r";[^/]*")

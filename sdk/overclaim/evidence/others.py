@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from overclaim.outcome.model import NO_FACTS, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.results import exit_evidence
+from overclaim.outcome.results.observing import exit_evidence
 
 _GRPC_OK = 0
 

@@ -22,7 +22,7 @@ from overclaim._postconditions import Answer
 from overclaim._version import __version__
 from overclaim.outcome.conditions import MISSING, UNREAD, Result, comparisons, field, holds, path_of, telling
 from overclaim.outcome.model import Condition, Outcome
-from overclaim.outcome.payload import parse
+from overclaim.outcome.results.payload import parse
 
 MAX_BODY: Final = 1 << 20
 _MAX_VALUE: Final = 300

@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from overclaim.outcome.model import Comparison, Condition
 from overclaim.outcome.pattern_cost import cost
-from overclaim.outcome.payload import MAX_JSON, OPAQUE, parse, plain
+from overclaim.outcome.results.payload import MAX_JSON, OPAQUE, parse, plain
 
 MAX_DEPTH: Final = 8
 """Levels of conditions within conditions, and of values that are compared."""

@@ -57,19 +57,20 @@ TITLES = {
 }
 _RULES = {Verdict.CONTRADICTED: "OC101", Verdict.UNSUPPORTED: "OC102", Verdict.PENDING: "OC103"}
 _Told = tuple[Verdict, str, tuple[int, ...]]
+_State = tuple[Verdict, str, Callable[[Call], bool]]
 # What may be wrong with the state of an operation that is said to be done, the worst first.
-_WRONG: tuple[tuple[Verdict, str, Callable[[Call], bool]], ...] = (
+_WRONG: tuple[_State, ...] = (
     (Verdict.CONTRADICTED, "operation.last_outcome_failed", bad),
     (Verdict.UNSUPPORTED, "operation.unusually_empty", hollow),
 )
-_DONE = (
+_DONE: tuple[_State, ...] = (
     *_WRONG,
     (Verdict.UNSUPPORTED, "operation.action_required", waits_for_act),
     (Verdict.PENDING, "operation.still_pending", lambda call: pending(call) and not sent(call)),
     (Verdict.SUPPORTED, "operation.handed_over", sent),
 )
 # What is only said to be started may well be pending, and to be sent it is enough that a service has taken it over.
-_BY_ACTION = {
+_BY_ACTION: dict[str, tuple[_State, ...]] = {
     "start": (*_WRONG, (Verdict.SUPPORTED, "operation.started", pending)),
     "send": (
         *_DONE[:3],
@@ -125,7 +126,7 @@ def _admitted(run: Run) -> frozenset[int]:
 
 
 def _covered(run: Run) -> frozenset[int]:
-    """A report that names no deed may mean any call; one that names a deed and fits none, those that may be any deed."""
+    """A report that names no deed may mean any call; one that does and fits none, those that may be any deed."""
     vague = [report.claim.action for report in _reports(run) if not report.about]
     if not vague:
         return frozenset()

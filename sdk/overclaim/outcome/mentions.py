@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import cast
 
-from overclaim.outcome.answered import answered_otherwise
+from overclaim.outcome.binding.answered import answered_otherwise
 from overclaim.outcome.lexicon import words
 from overclaim.outcome.words import split_name
 

@@ -18,7 +18,7 @@ from overclaim.outcome.lexicon import Action, actions, table, words
 from overclaim.outcome.mentions import identifiers, mentions, normal, numbers
 from overclaim.outcome.model import NO_FACTS, Effect, Operation, ToolFacts
 from overclaim.outcome.names import is_vague, looks_up, name_action
-from overclaim.outcome.payload import parse
+from overclaim.outcome.results.payload import parse
 from overclaim.outcome.shell import command_action, command_words
 from overclaim.outcome.words import singular, split_name
 

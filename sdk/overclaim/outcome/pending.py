@@ -8,7 +8,7 @@ from itertools import product
 
 from overclaim.outcome.mentions import is_code
 from overclaim.outcome.model import Call, Effect, Grade, Observation, Operation, Outcome
-from overclaim.outcome.result_rules import tool_words
+from overclaim.outcome.results.rules import tool_words
 from overclaim.outcome.words import split_name
 
 OPEN = 32  # pending operations that a later call may complete
@@ -80,7 +80,7 @@ def _confirmed(operation: Operation, earlier: Sequence[Operation]) -> list[Opera
     if operation.action not in ("confirm", "approve"):
         return []
     own = frozenset(filter(is_code, operation.targets))
-    return [one for one in earlier if not own or own.isdisjoint(one.targets) and not any(map(is_code, one.targets))]
+    return [one for one in earlier if not own or not any(map(is_code, one.targets))]
 
 
 def _completes(operation: Operation, observed: Observation) -> bool:

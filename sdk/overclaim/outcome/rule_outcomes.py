@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from overclaim.outcome.model import Grade, Outcome
-from overclaim.outcome.result_rules import line_rules, tail_rules, text_rules
+from overclaim.outcome.results.rules import line_rules, tail_rules, text_rules
 
 _SUSPECT_KINDS = frozenset({"swallowed_exception", "log_record"})
 _VOID_KINDS = frozenset({"empty_result", "row_count"})

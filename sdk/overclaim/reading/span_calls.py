@@ -14,7 +14,7 @@ from overclaim.outcome.expected import said
 from overclaim.outcome.model import NO_FACTS, Call, Effect, Evidence, Grade, Observation, Operation, Outcome, ToolFacts
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
-from overclaim.outcome.results import decide, exception_evidence, exit_evidence, observe
+from overclaim.outcome.results.observing import decide, exception_evidence, exit_evidence, observe
 from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.chat_messages import is_withheld

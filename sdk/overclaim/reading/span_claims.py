@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from overclaim import _attributes as names
 from overclaim._json import strings, text
 from overclaim._known_tools import lacks_call
-from overclaim.outcome.binding import bind
-from overclaim.outcome.claims import read as read_claims
+from overclaim.outcome.binding.binder import bind
+from overclaim.outcome.binding.voice import wanted
+from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.operations import mentions
-from overclaim.outcome.voice import wanted
 from overclaim.reading.dialects import Role, answer_of, asked_by_user
 from overclaim.reading.span_calls import TraceCall
 from overclaim.reading.span_tree import Group, Tree

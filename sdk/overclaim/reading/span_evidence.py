@@ -12,7 +12,7 @@ from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.evidence.http import bare_url
 from overclaim.outcome.model import NO_FACTS, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.results import exit_evidence, http_evidence, http_target, no_answer_evidence
+from overclaim.outcome.results.observing import exit_evidence, http_evidence, http_target, no_answer_evidence
 from overclaim.reading.dialects import Role, first
 from overclaim.reading.span_tree import Tree
 from overclaim.reading.spans import Span, kind_name

@@ -14,8 +14,9 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from overclaim._json import items, mapping, text
-from overclaim.outcome.binding import bind
-from overclaim.outcome.claims import read as read_claims
+from overclaim.outcome.binding.binder import bind
+from overclaim.outcome.binding.voice import wanted
+from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.expected import said
 from overclaim.outcome.model import (
     NO_FACTS,
@@ -29,10 +30,15 @@ from overclaim.outcome.model import (
 )
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
-from overclaim.outcome.result_texts import Context
-from overclaim.outcome.results import exception_evidence, exit_evidence, http_evidence, no_answer_evidence, observe
+from overclaim.outcome.results.observing import (
+    exception_evidence,
+    exit_evidence,
+    http_evidence,
+    no_answer_evidence,
+    observe,
+)
+from overclaim.outcome.results.texts import Context
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
-from overclaim.outcome.voice import wanted
 from overclaim.reading.chat_messages import Conversation, Result, ToolCall, read_messages
 from overclaim.reading.input_files import Document, Problem
 

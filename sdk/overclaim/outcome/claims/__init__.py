@@ -1,0 +1,1 @@
+"""An agent's last texts -> what it claims: `reading.read` gives the claims, one per clause."""
