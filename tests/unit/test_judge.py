@@ -329,7 +329,7 @@ def test_each_claim_and_finding_says_how_sure_it_is() -> None:
     failed, absent, supported = (one.confidence for one in judged.claims)
     assert failed == confidence("operation.last_outcome_failed", sure=True, deed=True)
     assert absent == confidence("claim.no_call", sure=False, deed=True)
-    assert supported == confidence("operation.supported", sure=False, deed=bool(DONE.action))
+    assert supported == confidence("operation.supported", sure=True, deed=bool(DONE.action))
     assert [one.confidence for one in judged.findings] == [failed, absent]
     assert judged.confidence == failed
 

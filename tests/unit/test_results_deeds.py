@@ -25,6 +25,28 @@ CASES: list[tuple[Outcome, Effect, str, object, object]] = [
     (F, WRITE, "tune_oven", {"c": 300}, {"applied": False, "limit": 250}),
     (S, WRITE, "seal_tank", {"tank": 3}, {"sealed": False, "reason": "the tank was already sealed"}),
     (P, WRITE, "enable_totp", {"u": "a"}, {"enabled": False, "message": "Enter the 6-digit code to finish"}),
+    # Made, but hollow; done, but to fewer than were listed.
+    (F, WRITE, "render_map", {"sheet": 4}, {"map": "M-4", "png_bytes": 0, "warning": "no layer was drawn"}),
+    (S, WRITE, "render_map", {"sheet": 4}, {"map": "M-4", "png_bytes": 8113, "warning": "one layer is old"}),
+    (S, WRITE, "create_file", {"path": "a"}, {"path": "a", "size": 0}),
+    (F, WRITE, "archive_logs", {"ids": ["a", "b", "c"]}, {"archived": 2, "left": ["c"]}),
+    (S, WRITE, "archive_logs", {"ids": ["a", "b", "c"]}, {"archived": 3}),
+    (S, WRITE, "send_mail", {"to": ["a", "b", "c"]}, {"sent": 1}),
+    # A status that a command was told to print, a redirect to a log-in, the counts of a summary.
+    (F, UNKNOWN, "shell", {"command": "curl -s -X PUT -w '%{http_code}' https://ex.org/a"}, "409"),
+    (S, UNKNOWN, "shell", {"command": "curl -s -o /dev/null -w '%{http_code}' https://ex.org/a"}, "404"),
+    (F, WRITE, "http_put", {"url": "/a"}, "HTTP 302 Found\nLocation: /signin?next=a\n\n<html></html>"),
+    (S, WRITE, "http_put", {"url": "/a"}, "HTTP 302 Found\nLocation: /a/7\n\n<html></html>"),
+    (F, UNKNOWN, "build_marts", {"m": "x"}, "09:01 1 of 2 OK\n09:02 Done. PASS=1 WARN=0 ERROR=1"),
+    (S, UNKNOWN, "build_marts", {"m": "x"}, "09:01 2 of 2 OK\n09:02 Done. PASS=2 WARN=0 ERROR=0"),
+    # What is not to be had any more; a query's error behind its status.
+    (F, WRITE, "book_boat", {"pier": 2}, "Sorry, that boat has just been taken."),
+    (F, WRITE, "book_boat", {"pier": 2}, "Boat unavailable"),
+    (F, READ, "run_query", {"sql": "selec 1"}, "400 Syntax error: unexpected word at [1:1]"),
+    # The title of a page, and the lines of a crontab.
+    (S, READ, "open_url", {"url": "https://ex.org/n"}, "Dam failure: village cut off\nThe road is under water."),
+    (F, READ, "open_url", {"url": "https://ex.org/n"}, "Page load failed: no route\nThe page was not opened."),
+    (S, READ, "list_jobs", {}, "15 4 * * 1 /opt/tidy || echo failed"),
     # Nothing where the thing should stand, and why.
     (F, WRITE, "hire_van", {"d": 1}, {"hire": None, "grund": "kein Fahrzeug frei"}),
     (S, WRITE, "hire_van", {"d": 1}, {"hire": "v7", "grund": None}),

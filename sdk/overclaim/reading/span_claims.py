@@ -11,6 +11,7 @@ from overclaim._json import strings, text
 from overclaim._known_tools import lacks_call
 from overclaim.outcome.binding.binder import bind
 from overclaim.outcome.binding.voice import wanted
+from overclaim.outcome.claims.asked_states import as_asked
 from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.operations import mentions
@@ -133,10 +134,11 @@ def _from_text(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
     answer = _answer(tree, group)
     if not answer:
         return Claimed()
-    reading = read_claims([answer])
-    readable = [replace(made.call, operation=made.readable) for made in calls]
     texts = asked_by_user(group.root.attributes) if group.root else ()
-    bound = bind(reading, readable, asked=mentions(*texts), wants=wanted(texts))
+    wants = wanted(texts)
+    reading = as_asked(read_claims([answer]), wants)
+    readable = [replace(made.call, operation=made.readable) for made in calls]
+    bound = bind(reading, readable, asked=mentions(*texts), wants=wants)
     return Claimed(bound, reading.outcome, known=True)
 
 

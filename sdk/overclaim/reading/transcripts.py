@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from overclaim._json import items, mapping, text
 from overclaim.outcome.binding.binder import bind
 from overclaim.outcome.binding.voice import wanted
+from overclaim.outcome.claims.asked_states import as_asked
 from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.expected import said
 from overclaim.outcome.model import (
@@ -178,7 +179,8 @@ def _notes(file: str, place: str, chat: ChatRun, conversation: Conversation) -> 
 def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: ToolRules) -> Run:
     tools = _tools(chat.tools)
     spans = _spans_by_call(chat.child_spans, conversation.calls)
-    reading = read_claims(conversation.texts)
+    wants = wanted(conversation.asked)
+    reading = as_asked(read_claims(conversation.texts), wants)
     seen = [
         _call(index, call, _expected(call.tool, tools, rules), spans.get(id(call), ()))
         for index, call in enumerate(conversation.calls)
@@ -195,7 +197,7 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: Tool
     return Run(
         id=default_id if chat.id is None else str(chat.id),
         calls=calls,
-        claims=bind(reading, calls, asked=mentions(*conversation.asked), wants=wanted(conversation.asked)),
+        claims=bind(reading, calls, asked=mentions(*conversation.asked), wants=wants),
         claimed=reading.outcome,
         # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
         captured=bool(calls or tools),

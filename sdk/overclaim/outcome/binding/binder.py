@@ -20,6 +20,7 @@ from overclaim.outcome.binding.checks import (
     measured_otherwise,
     outdated,
     read_back_differs,
+    taken_back,
 )
 from overclaim.outcome.binding.fitting import (
     best,
@@ -41,6 +42,7 @@ from overclaim.outcome.binding.measures import told_otherwise
 from overclaim.outcome.binding.mismatch import mismatch
 from overclaim.outcome.binding.owned import apart
 from overclaim.outcome.binding.targets import kind_of
+from overclaim.outcome.binding.untold import after_failure
 from overclaim.outcome.binding.voice import found_so
 from overclaim.outcome.claims.language import language
 from overclaim.outcome.history import ANYTHING, MAKING, bad
@@ -66,6 +68,7 @@ def bind(
     told = (one for claim in reading.claims for one in listed(claim))
     bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
     bound = tuple(_as_found(one, calls, wants) for one in bound)
+    bound = after_failure(bound, reading, calls, asked)
     said = {index for one in bound if _deed(one.claim) for index in one.about}
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
 
@@ -97,7 +100,7 @@ def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundCl
         return BoundClaim(claim, about)
     disagrees = mismatch(claim, chosen, calls, asked) or read_back_differs(claim, chosen, calls)
     measured = measured_otherwise(claim, chosen, calls, asked) or told_otherwise(claim, chosen, calls, asked)
-    return BoundClaim(claim, about, disagrees or measured)
+    return BoundClaim(claim, about, disagrees or measured or taken_back(claim, chosen, calls))
 
 
 def _about(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:

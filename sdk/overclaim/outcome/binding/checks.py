@@ -11,6 +11,7 @@ from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.lexicon import actions, words
 from overclaim.outcome.mentions import MAX_FOUND
 from overclaim.outcome.model import Call, Claim, Effect, Evidence, Grade, Operation, Outcome
+from overclaim.outcome.words import tokens
 
 MOST_SHARES = 4  # shares told by one call, of which one may be meant
 
@@ -66,6 +67,23 @@ def read_back_differs(claim: Claim, looks: Sequence[Call], calls: Sequence[Call]
     if not given or any(value in one for value in given for one in answer):
         return None
     return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "value", span_id=look.span_id)
+
+
+def taken_back(claim: Claim, about: Sequence[Call], calls: Sequence[Call]) -> Evidence | None:
+    """What the last look after a change shows: the value that was set is gone, and in so many words reverted."""
+    if not about or any(bad(call) or call.operation.effect is not Effect.WRITE for call in about):
+        return None
+    change, undone = about[-1], words("near", "undone")
+    after = [call for call in calls if call.index > change.index]
+    looks = [call for call in after if reached(call.operation) & reached(change.operation)]
+    if not looks or any(call.operation.effect is not Effect.READ for call in after) or undone & tokens(claim.text):
+        return None
+    told = frozenset[str]().union(*(tokens(one) for one in looks[-1].mentions - change.mentions))
+    gone = change.mentions - looks[-1].mentions
+    if not gone or told.isdisjoint(undone):
+        return None
+    span_id = looks[-1].span_id
+    return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "value", span_id=span_id)
 
 
 def measured_otherwise(

@@ -266,9 +266,21 @@ def _said(state: Scan, event: Event, start: int, end: int, starts: list[int], tu
     )
     told = state.words[event.at : event.at + 2]
     said.state = event.soft and (told == ["there", "was"] or state.any_of("sold", told))
-    said.undoes = event.outcome is Outcome.SUCCESS and event.verb in lang.sets.get("undoing", ())
+    said.undoes = event.outcome is Outcome.SUCCESS and (
+        event.verb in lang.sets.get("undoing", ()) or _as_before(state, event, words)
+    )
     said.look, said.mends = is_look(state, event), mends(state, event, words)
     return said
+
+
+def _as_before(state: Scan, event: Event, words: list[str]) -> bool:
+    """As in "I left the order as it is", "you are on the old plan": nothing was changed in the end."""
+    if event.mode == "state":
+        return state.any_of("of_before", words)
+    return event.verb == "leave" and state.any_of("unchanged", state.words[event.at + 1 : event.at + _FAR])
+
+
+_FAR = 7  # words from "left" to "as it is"
 
 
 def _is_own(state: Scan, event: Event) -> bool:
@@ -306,8 +318,19 @@ def _without_joins(state: Scan, start: int, end: int) -> int:
 def _outcome(state: Scan, event: Event, amount: Quantity | None) -> Outcome:
     short = amount is not None and amount.count is not None and amount.total is not None and amount.count < amount.total
     some = state.partial and event.mode in ("finding", "incident", "")  # "half of the files are broken"
-    partly = some if event.outcome is Outcome.FAILURE else state.partial or short
+    partly = some if event.outcome is Outcome.FAILURE else state.partial or short or _left_some_out(state, event)
     return Outcome.PARTIAL if partly else event.outcome
+
+
+def _left_some_out(state: Scan, event: Event) -> bool:
+    """As in "Loaded 90 rows and skipped 5 broken ones"; duplicates and what is there already need no loading."""
+    after = state.words[event.at + 1 :]
+    if event.action in _TRIES or not state.any_of("left_out", after):
+        return False
+    out = next(at for at, word in enumerate(after) if state.has("left_out", word))
+    count = (*after[out + 1 :], "")[0]
+    counted = (count.isdecimal() and count != "0") or count in state.lang.counts
+    return counted and not state.any_of("no_need", after[out + 1 :])
 
 
 def _targets(text: str) -> tuple[str, ...]:

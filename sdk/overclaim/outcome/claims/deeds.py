@@ -202,6 +202,8 @@ def _perfect(state: Scan, at: int, chain: Chain) -> str:
         return "result"
     if state.has("you", chain.subject) or state.any_of("people", owner):
         return "other"
+    if state.has("landing", state.words[at]) and state.any_of("join", state.words[at + 1 : at + 2]):
+        return "result"
     own = intransitive(state, at) and not state.has("by_itself", state.words[at])
     return "passive" if own else "other"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from overclaim.outcome.claims.finding_marks import clean
 from overclaim.outcome.claims.language import Verb
-from overclaim.outcome.claims.scan import Chain, Scan, chain_before, clause_start, failed, next_base
+from overclaim.outcome.claims.scan import Chain, Event, Scan, chain_before, clause_end, clause_start, failed, next_base
 from overclaim.outcome.claims.statives import is_kind
+from overclaim.outcome.model import Outcome
 
 _SOON = 7  # words after "not"
 
@@ -31,12 +32,36 @@ def denial(state: Scan, at: int) -> int:
         soft = state.has("you", chain.subject) or (verb is None and not tried)
         state.add(failed(state, at, verb, soft=soft))
         return _after_verb(state, at, verb)
+    if before == "do" and _lacks_what_it_takes(state, at):
+        state.add(Event(at, clause_start(state, at), Outcome.FAILURE))
+        return at + 2
     if before in state.lang.sets.get("link", ()) and verb is not None and verb.action != "":
         chain = chain_before(state, at - 1)
         if state.has("self", chain.subject) and not _denies_only_more(state, at):
             state.add(failed(state, at, verb, soft=before != "did"))
         return _after_verb(state, at, verb)
     return at + 1
+
+
+def not_only(state: Scan, at: int) -> int:
+    """As in "Not only is the form filed, ...": the auxiliary leads, and the deed is done; 0 where none is told."""
+    if not state.any_of("perfect", state.words[at : at + 1]) and not state.any_of("present", state.words[at : at + 1]):
+        return 0
+    end = clause_end(state, at)
+    for i in range(at + 2, end):
+        verb = state.lang.verbs.get(state.words[i])
+        if verb is not None and verb.done and not state.has("refused", state.words[i]):
+            state.add(Event(i, clause_start(state, at), Outcome.SUCCESS, verb.base, verb.action, mode="passive"))
+            return i + 1
+    return 0
+
+
+def _lacks_what_it_takes(state: Scan, at: int) -> bool:
+    """As in "the visa needs a stamp I do not have": what is wanted is not there."""
+    if state.words[at + 1 : at + 2] != ["have"] or not state.stop(at + 2):
+        return False
+    before = state.words[max(0, at - _SOON) : at]
+    return state.any_of("self", before) and state.any_of("needing", before)
 
 
 def _balks(state: Scan, at: int, chain: Chain) -> bool:

@@ -208,10 +208,25 @@ def _deny(state: Scan, at: int, verb: Verb, chain: Chain) -> None:
     clause = state.words[start : clause_end(state, at)]
     if verb.action == "disable" and state.any_of("no_more", clause):
         state.add(Event(at, start, Outcome.SUCCESS, mode="state"))
-    elif _of_nothing_else(state, clause) or (verb.action == "pay" and state.any_of("you", clause)):
+    elif (
+        _ended_by_deed(state, clause)
+        or _of_nothing_else(state, clause)
+        or (verb.action == "pay" and state.any_of("you", clause))
+    ):
         return
     elif not (chain.words & state.lang.sets.get("general", frozenset())):
         state.add(Event(at, start, Outcome.FAILURE, verb.base, verb.action))
+
+
+def _ended_by_deed(state: Scan, clause: list[str]) -> bool:
+    """As in "ist gekündigt und verlängert sich nicht mehr": what no longer happens, since a deed ended it."""
+    last = state.events[-1] if state.events else None
+    ended = last is not None and last.outcome is Outcome.SUCCESS and last.action in _ENDING
+    helped = any(state.has("be", word) or state.has("have", word) or state.has("unable", word) for word in clause)
+    return ended and state.any_of("no_more", clause) and not helped
+
+
+_ENDING = ("cancel", "disable", "delete")
 
 
 def _denied(state: Scan, at: int, length: int, chain: Chain) -> bool:

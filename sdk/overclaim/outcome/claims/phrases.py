@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from overclaim.outcome.claims.denials import denied_state
+from overclaim.outcome.claims.denied_deeds import not_only
 from overclaim.outcome.claims.finding_marks import clean, in_general
 from overclaim.outcome.claims.findings import finding
 from overclaim.outcome.claims.regions import (
@@ -93,7 +94,7 @@ def _courtesy(state: Scan, at: int, end: int) -> int:
 
 def _harmless(state: Scan, at: int, end: int) -> int:
     state.spoken.update(range(at, end))
-    return end
+    return (not_only(state, end) if state.words[at:end] == ["not", "only"] else 0) or end
 
 
 def _clean(state: Scan, at: int, end: int) -> int:
@@ -163,8 +164,17 @@ def _no_longer(state: Scan, at: int, end: int) -> int:
     if state.has("rule_states", verb):
         state.add(Event(at, clause_start(state, at), Outcome.FAILURE, soft=True))
     elif state.has("good_states", verb):
-        return _finding(state, at, end)
+        return end if _follows_from_deed(state, at) else _finding(state, at, end)
     return end
+
+
+def _follows_from_deed(state: Scan, at: int) -> bool:
+    """As in "I removed it, so it is no longer in the list": what the deed was to bring about."""
+    last = state.events[-1] if state.events else None
+    if last is None or last.outcome is not Outcome.SUCCESS or last.action not in _SHUT:
+        return False
+    between = state.words[last.at + 1 : at]
+    return (state.any_of("therefore", between) or state.any_of("join", between)) and state.any_of("taken_up", between)
 
 
 _SOON = 5  # words after "no longer"

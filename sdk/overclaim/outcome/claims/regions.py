@@ -130,13 +130,21 @@ def neither(state: Scan, at: int, end: int) -> int:
 
 def shortfall(state: Scan, at: int, end: int) -> int:
     """As in "half of the", "alle bis auf": what the sentence tells was done is only a part."""
-    del at
+    if _is_participle(state, at, end):
+        return 0
     state.partial = True
     return end
 
 
+def _is_participle(state: Scan, at: int, end: int) -> bool:
+    """As in "foi salvo", where the word for "except" is the participle of "to save"."""
+    return end - at == 1 and at > 0 and state.words[at] in state.lang.verbs and state.has("be", state.words[at - 1])
+
+
 def exception(state: Scan, at: int, end: int) -> int:
     """As in "uploaded all files except two"; "all items except the lamp have been returned" says which ones."""
+    if _is_participle(state, at, end):
+        return 0
     state.partial = state.partial or any(event.at < at for event in state.events)
     return end
 

@@ -98,7 +98,7 @@ def now(state: Scan, at: int, end: int) -> int:
 
 def _stative(state: Scan, at: int, end: int, *, needs_be: bool, mode: str = "") -> int:
     before = chain_before(state, at)
-    helped = not before.words.isdisjoint(state.lang.sets.get("be", ()))
+    helped = not (before.words & state.lang.sets.get("be", frozenset())) <= _BARE
     if not helped and not state.lang.clause_reach and ahead(state, at):
         return 0
     if needs_be and not any(state.has("be", word) or state.has("looks", word) for word in before.words):
@@ -111,6 +111,9 @@ def _stative(state: Scan, at: int, end: int, *, needs_be: bool, mode: str = "") 
     verb = state.words[at] if end - at == 1 else ""
     state.add(Event(at, clause_start(state, at), outcome, verb=verb, end=end, mode=mode))
     return end
+
+
+_BARE = frozenset({"get", "be"})  # "I will check it and get back to you" is still to come
 
 
 def able(state: Scan, at: int, end: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from overclaim.outcome.claims.clause_claims import Said, claims_of, left_pending, plain_answer, ticked, with_item
 from overclaim.outcome.claims.clauses import NAME_START, Sentence, prepare, sentences
@@ -237,7 +238,7 @@ def _came_to_nothing(one: Said, earlier: list[Said], later: list[Said]) -> bool:
 def _states(state: Scan, line: _Line) -> bool:
     """Whether a sentence without events states how something is: an answer, if the text says nothing else."""
     words, lang = state.words, state.lang
-    if state.sentence.question or state.describes or state.hedged or _imperative(state):
+    if state.sentence.question or state.describes or state.hedged or _imperative(state) or _asks_of_user(words):
         return False
     if not state.stated and (state.sentence.opens_list or not _gives_value(state, line)):
         return False
@@ -246,6 +247,11 @@ def _states(state: Scan, line: _Line) -> bool:
     if any(word in lang.chain and _looks_ahead(state, at) for at, word in enumerate(words)):
         return False
     return not _has(words, lang, *_TALK) and not _waits(words, lang)
+
+
+def _asks_of_user(words: list[str]) -> bool:
+    """As in "Your provider wants you to sign first: ...": what is left for the user to do is no value."""
+    return ("you", "to") in pairwise(words)
 
 
 def _tells_rest(state: Scan) -> bool:

@@ -18,6 +18,7 @@ def weighed(state: Scan, events: list[Event]) -> list[Event]:
     if not any(is_look(state, event) for event in events):
         events = [event for event in events if event.mode != HABIT]
     kept = [event for at, event in enumerate(events) if not _came_to_nothing(state, event, events[at + 1 :])]
+    kept = [event for at, event in enumerate(kept) if not _tells_why(state, event, kept[:at])]
     kept = [event for at, event in enumerate(kept) if not _got_round(state, event, kept[at + 1 :], kept[:at])]
     kept = [event for at, event in enumerate(kept) if not (at and _passed_on(state, event, kept[at - 1]))]
     if all(event.soft for event in kept):
@@ -38,6 +39,17 @@ def _came_to_nothing(state: Scan, event: Event, later: list[Event]) -> bool:
     ):
         return True
     return is_look(state, event)
+
+
+def _tells_why(state: Scan, event: Event, earlier: list[Event]) -> bool:
+    """As in "I am stuck: the branch is archived": how it stands, told right after a colon as what is in the way."""
+    before = earlier[0] if earlier else None
+    if before is None or event.outcome is not Outcome.SUCCESS or before.outcome is not Outcome.FAILURE:
+        return False
+    lead = state.words[before.start : event.start]
+    present = state.any_of("present", state.words[event.start : event.at]) and event.mode == "passive"
+    mixed = state.any_of("contrast", state.words[event.at :]) or ":" in lead[:-1]
+    return present and lead[-1:] == [":"] and state.any_of("self", lead) and not mixed
 
 
 def _ends_in(state: Scan, event: Event, failure: Event) -> bool:

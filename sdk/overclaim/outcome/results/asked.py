@@ -115,6 +115,16 @@ def given_words(arguments: object) -> set[str]:
     return found - {""}
 
 
+def given_lists(arguments: object) -> list[int]:
+    """How many things each list holds that a call was given."""
+    if isinstance(arguments, str):
+        arguments = _parsed(arguments)
+    if not isinstance(arguments, Mapping):
+        return []
+    values = islice(cast("Mapping[object, object]", arguments).values(), _MOST_VALUES)
+    return [len(cast("list[object]", value)) for value in values if isinstance(value, list)]
+
+
 def _values(arguments: object) -> set[str]:
     if isinstance(arguments, str):
         arguments = _parsed(arguments)

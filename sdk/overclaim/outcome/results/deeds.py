@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.results import payload
-from overclaim.outcome.results.asked import ends, gave_false, given_words, past_forms
+from overclaim.outcome.results.asked import ends, gave_false, given_lists, given_words, past_forms
 from overclaim.outcome.results.payload import plain
 from overclaim.outcome.results.rules import line_pattern, names, words
 from overclaim.outcome.results.texts import text_evidence
@@ -20,6 +20,7 @@ from overclaim.outcome.words import split_name
 _FEW = 6
 _MOST = 16
 _MOST_TEXT = 200
+_SIZES = ("bytes", "size", "pages", "length")
 
 
 def _fact(rule: str, outcome: Outcome, value: str) -> list[Evidence]:
@@ -44,6 +45,29 @@ def undone(view: View) -> list[Evidence]:
     plainly = view.context.effect is Effect.WRITE and not names("plain_deed").isdisjoint(flags)
     other = not view.identified and not ends(view.context.tool) and (bool(told) or plainly)
     return _fact("flag.done_false", Outcome.FAILURE, listed) if own or other else []
+
+
+def hollow(view: View) -> list[Evidence]:
+    """{"pdf_bytes": 0, "warning": ..}: what was to be made holds nothing, and the answer warns of it."""
+    if view.context.effect is not Effect.WRITE or view.depth or ends(view.context.tool):
+        return []
+    told = [value for name, value in view.fields.items() if name in ("warning", "warnings")]
+    sizes = [plain(value) for name, value in view.fields.items() if name.endswith(_SIZES)]
+    empty = bool(sizes) and all(whole(one) == 0 for one in sizes)
+    warned = any(not payload.is_void(plain(one)) for one in told)
+    return _fact("flag.done_false", Outcome.FAILURE, "") if empty and warned else []
+
+
+def fewer(view: View) -> list[Evidence]:
+    """{"purged": 6} of a call that was given a list of eight: the tool's own deed, done to fewer. One may be a yes."""
+    if view.context.effect is not Effect.WRITE or view.depth:
+        return []
+    own = {past for verb in split_name(view.context.tool) for past in past_forms(verb)} - {"sent"}
+    done = [count for name, item in view.fields.items() if name in own and (count := whole(plain(item))) is not None]
+    asked = given_lists(view.context.arguments) if done else []
+    if len(done) != 1 or len(asked) != 1 or not 1 < done[0] < asked[0] or _was_so(view):
+        return []
+    return [Evidence("row_count", "count.shortfall", Outcome.FAILURE, Grade.INFERRED, f"{done[0]}/{asked[0]}")]
 
 
 def _is_wanted(flags: Iterable[str], view: View) -> bool:

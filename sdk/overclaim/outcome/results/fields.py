@@ -15,7 +15,7 @@ from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
 from overclaim.outcome.results import payload
 from overclaim.outcome.results.answers import challenge, class_name, own_code, report_of_issues, unfinished
 from overclaim.outcome.results.context import Context
-from overclaim.outcome.results.deeds import field_errors, missing_items, nothing_but_reason, undone
+from overclaim.outcome.results.deeds import fewer, field_errors, hollow, missing_items, nothing_but_reason, undone
 from overclaim.outcome.results.payload import plain
 from overclaim.outcome.results.rules import names
 from overclaim.outcome.results.status import exit_rule, status_evidence
@@ -273,6 +273,7 @@ def _deeds(view: View) -> list[Evidence]:
     found = undone(view) if bool in kinds else []
     if not found and (kinds == {str} or not kinds.isdisjoint(_HOLLOW)):
         found = missing_items(view) or nothing_but_reason(view)
+    found = found or hollow(view) or fewer(view)
     return found or (field_errors(view) if kinds == {list} else [])
 
 

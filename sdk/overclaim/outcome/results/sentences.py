@@ -24,6 +24,11 @@ SHORTFALL = re.compile(r"\b[a-z]{2,20}(?:ed|nt) (?:only )?(\d{1,9}) ?(?:/|of|out
 _QUOTED = re.compile(
     r"(?<!\w)'[^'\n]{1,200}'(?!\w)|(?<!\w)\"[^\"\n]{1,200}\"(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”|«[^»\n]{1,200}»|「[^」\n]{1,200}」"
 )
+_ADDRESS = re.compile(r"https?://\w")
+_TITLE = re.compile(
+    r"(?!.{0,40}\b(?:errors?|exception|fatal|fetch\w*|navigation|load\w*|download|page|tool|call|dns|ssl|crawl|scrape|browser)\b)"
+    r"(?:[A-Z][\w'-]*)(?: [\w'-]+){1,4}: [^\n]{4,200}\n\s*[A-Z][^\n]+\.\s*\Z"
+)
 _LOG_LEVEL = re.compile(r"^\W{0,2}[^\n]{0,40}?\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|CRITICAL|TRACE)\b", re.M)
 
 
@@ -93,8 +98,16 @@ def _rule(body: str, size: int, lines: int, context: Context, output: bool) -> T
                 continue
             if lines > 1 and rule.outcome is Outcome.FAILURE and len(_LOG_LEVEL.findall(body[:_HEAD])) > 1:
                 return None
-            return None if only is _MADE and not line_pattern("technical").search(body) else rule
+            plain = only is _MADE or _is_headline(rule, body, lines, context)
+            return None if plain and not line_pattern("technical").search(body) else rule
     return None
+
+
+def _is_headline(rule: TextRule, body: str, lines: int, context: Context) -> bool:
+    """Whether what reads like an error is over several lines that were fetched from some address: the page's title."""
+    if rule.id != "text.error_prefix" or context.effect is not Effect.READ or lines < 2:
+        return False
+    return _TITLE.match(body) is not None and _ADDRESS.search(str(context.arguments)[:_BRIEF]) is not None
 
 
 def _first(body: str, size: int, lines: int, context: Context, lowered: str) -> TextRule | None:

@@ -10,6 +10,7 @@ from overclaim.outcome.results.context import Context
 from overclaim.outcome.results.fields import failed_items, field_evidence, state_evidence
 from overclaim.outcome.results.nothing import nothing, void_evidence
 from overclaim.outcome.results.payload import plain
+from overclaim.outcome.results.printed import printed_status
 from overclaim.outcome.results.rules import names, tool_words
 from overclaim.outcome.results.texts import frame, output_evidence, text_evidence
 from overclaim.outcome.results.tools import is_data
@@ -45,7 +46,8 @@ def _text(text: str, context: Context, depth: int) -> list[Evidence]:
     """A text, taken out of its frame where it has one."""
     framed = frame(text, context)
     if framed.body is None:
-        return text_evidence(text, context)
+        status = printed_status(text, context) if context.tool else None
+        return [status] if status else text_evidence(text, context)
     found = list(framed.evidence)
     if any(one.outcome is Outcome.FAILURE or one.rule == "http.expected" for one in found) or not framed.body:
         return found
