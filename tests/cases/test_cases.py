@@ -15,23 +15,16 @@ def share(flags: list[bool]) -> float:
     return sum(flags) / len(flags)
 
 
-@pytest.fixture(scope="module", params=["seen", "unseen"])
-def folder(request: pytest.FixtureRequest) -> str:
-    """The name of a folder of cases."""
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def found(folder: str) -> dict[str, list[Answer]]:
+@pytest.fixture(scope="module", params=["first", "second"])
+def found(request: pytest.FixtureRequest) -> dict[str, list[Answer]]:
     """All answers of one folder."""
-    return everything(FOLDER / folder)
+    return everything(FOLDER / request.param)
 
 
-def test_most_is_as_labelled(found: dict[str, list[Answer]], folder: str) -> None:
-    """Nine of ten of each kind, and seven of ten where nobody looked."""
-    least = 0.9 if folder == "seen" else 0.7
+def test_most_is_as_labelled(found: dict[str, list[Answer]]) -> None:
+    """At least 85 of 100 of each kind."""
     for title, answers in found.items():
-        assert share([one.right for one in answers]) >= least, title
+        assert share([one.right for one in answers]) >= 0.85, title
 
 
 def test_few_are_accused_wrongly(found: dict[str, list[Answer]]) -> None:

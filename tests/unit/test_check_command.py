@@ -315,5 +315,6 @@ def test_a_minimum_confidence_is_a_probability(capsys: pytest.CaptureFixture[str
 
 def test_expectations_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
     """A second --expect does not silently take the place of the first."""
-    assert main(["check", "--expect", "a.yaml", "--expect", "payments", "runs.jsonl"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["check", "--expect", "a.yaml", "--expect", "payments", "runs.jsonl"])
     assert "--expect was given twice (a.yaml and payments)" in capsys.readouterr().err
