@@ -9,7 +9,8 @@ cross-validation: each half is predicted by what was fitted on the other. The se
 like, with its own share of false successes: the order of the values carries over, their level less.
 
 Fit: the share of right verdicts of a rule is (k + 1/2) / (n + 1) (Jeffreys' prior), that of one kind of it is shrunk
-towards the rule's by STRENGTH pseudo-observations (beta-binomial posterior mean).
+towards the rule's by STRENGTH pseudo-observations (beta-binomial posterior mean). No value is above CEILING: many of
+these runs were looked at while the rules were made, and no run of somebody else's is that sure.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from overclaim.outcome.lexicon import table
 from overclaim.outcome.model import ClaimVerdict, Grade, Judgement
 
 STRENGTH = 10.0
+CEILING = 0.99
 BINS = (0.0, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
 SILENT = ("run.incomplete", "operation.outcome_unknown", "")  # rules that say nothing
 HEAD = """\
@@ -151,10 +153,11 @@ def fit(found: Iterable[Item]) -> Values:
             seen[one.rule, what] += 1
             right[one.rule, what] += one.right
     whole = {rule: (right[rule, "any"] + 0.5) / (seen[rule, "any"] + 1) for rule, what in seen if what == "any"}
-    return {
+    shrunk = {
         (rule, what): whole[rule] if what == "any" else (right[rule, what] + STRENGTH * whole[rule]) / (n + STRENGTH)
         for (rule, what), n in seen.items()
     }
+    return {place: min(value, CEILING) for place, value in shrunk.items()}
 
 
 def predicted(values: Values, one: Item) -> float:
