@@ -85,7 +85,7 @@ def _ends(parts: tuple[str, ...]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def looks_up(tool: str) -> bool:
-    """Whether a name without a verb is only that of something to look up: "weather", "free_slots", "turnos_riego"."""
+    """Whether a name without a verb is only that of something to look up: "weather", "free_seats", "horario_tren"."""
     parts = [word for word in map(_without_accents, split_name(tool)) if word not in words("arguments", "stopwords")]
     if not parts or name_action(tool)[0] is not None:
         return False

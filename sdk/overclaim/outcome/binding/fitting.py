@@ -100,12 +100,12 @@ def named_so(claim: Claim, call: Call) -> bool:
 
 
 def told_by_name(claim: Claim, call: Call) -> bool:
-    """Whether a claim without a known verb says one of the tool's name in another form: "flashed", arm_flash."""
+    """Whether a claim without a known verb says one of the tool's name in another form: "glazed", kiln_glaze."""
     return not claim.action and any(_alike(said, word) for word in _unread(call.tool) for said in _said(claim.text))
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two words are forms of one: they begin alike, but for an ending: "timbrada" and "timbrar"."""
+    """Whether two words are forms of one: they begin alike, but for an ending: "sellada" and "sellar"."""
     if singular(one) == singular(other):
         return False  # a noun, and those are compared as such
     shorter, longer = sorted((one, other), key=len)
