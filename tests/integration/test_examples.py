@@ -141,14 +141,14 @@ def test_the_file_of_expectations_is_valid() -> None:
 def test_the_ten_line_agent_is_contradicted_within_seconds(server: str, store: Store) -> None:
     """The agent's claim is found to be untrue within 15 seconds of the end of its run."""
     example("payments_agent.py", server)
-    eventually(lambda: verdicts(store, "payments"), 15)
+    eventually(lambda: verdicts(store, "payments") == ["contradicted"], 15)
     assert verdicts(store, "payments") == ["contradicted"]
 
 
 def test_the_raw_loop_is_contradicted(server: str, store: Store) -> None:
     """The collector comes to the verdict that the guard gave."""
     example("raw_openai_loop.py", server)
-    eventually(lambda: verdicts(store, "orders"), 15)
+    eventually(lambda: verdicts(store, "orders") == ["contradicted"], 15)
     assert verdicts(store, "orders") == ["contradicted"]
 
 
