@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import CoroutineType, GeneratorType
-from typing import Any
+from typing import Any, NamedTuple
 
 from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, StatusCode, set_span_in_context
@@ -34,8 +34,34 @@ from overclaim.outcome.results.observing import exception_evidence, observe
 _UNSEEN = (CoroutineType, GeneratorType)
 
 
-def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
-    """Start watching one call, or None where it needs no span of its own."""
+class Reply(NamedTuple):
+    """What a tool gave back: its result, the framework's own mark of an error, the text of an error.
+
+    captured: whether there was a result to look at; of what is still to be awaited or iterated there is none.
+    """
+
+    result: object
+    is_error: bool | None = None
+    error_text: str | None = None
+    captured: bool = True
+
+
+Read = Callable[[Any], Reply]
+
+
+def plain(result: object) -> Reply:
+    """A result that is what it looks like."""
+    return Reply(result, captured=_seen(result))
+
+
+def open_call(
+    spec: ToolSpec, arguments: dict[str, Any], *, call_id: str | None = None, read: Read = plain, hooked: bool = False
+) -> Scope | None:
+    """Start watching one call, or None where it needs no span of its own.
+
+    call_id: the model's id of the call. read: finds the reply in what the call returns. hooked: whether a hook of a
+    framework tells of the call, so that a decorated tool inside it knows more of the same call.
+    """
     tracer = RUNTIME.tracer
     if tracer is None:
         return None
@@ -45,13 +71,15 @@ def open_call(spec: ToolSpec, arguments: dict[str, Any]) -> Scope | None:
     parent = current_record(context)
     outer = parent.same_call(spec.name) if parent is not None else None
     if outer is not None:
-        return None if outer.own else _Joined(spec, outer, arguments)
+        return None if outer.own else _Joined(spec, outer, arguments, read)
     run = parent.run if parent is not None and parent.run is not None else current_run(context)
     if run is None and (run := run_of_thread()) is not None:
         context = set_span_in_context(run.span, context)
     span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
     if span.is_recording():
-        return _Call(spec, span, context, parent, run, arguments)
+        call = _Call(spec, span, context, parent, run, arguments)
+        call.tell(call_id, read, hooked=hooked)
+        return call
     if run is not None:
         run.miss()  # the call happened, but the sampler looked away
     return _Unrecorded(set_span_in_context(span, context)) if span.get_span_context().is_valid else None
@@ -78,11 +106,11 @@ class _Unrecorded:
 class _Joined:
     """A call inside a span that another instrumentor opened for the same call: one call, one span."""
 
-    __slots__ = ("_arguments", "_asking", "_record", "_spec", "context")
+    __slots__ = ("_arguments", "_asking", "_read", "_record", "_spec", "context")
 
-    def __init__(self, spec: ToolSpec, record: Record, arguments: dict[str, Any]) -> None:
+    def __init__(self, spec: ToolSpec, record: Record, arguments: dict[str, Any], read: Read) -> None:
         self.context = None
-        self._spec, self._record, self._arguments = spec, record, arguments
+        self._spec, self._record, self._arguments, self._read = spec, record, arguments, read
         self._asking = asking(spec.name, arguments)
         record.facts = spec.facts
 
@@ -94,20 +122,22 @@ class _Joined:
     def returned(self, result: object) -> None:
         """Leave what the result and the postconditions show to the span around this call."""
         spec, record = self._spec, self._record
-        if self._asking is not None and _seen(result):
+        reply = self._read(result)
+        if self._asking is not None and reply.captured:
             self._asking.now(result)
         what = _operation(spec, self._arguments)
         observed = observe(
-            result, facts=spec.facts, effect=what.effect, captured=_seen(result),
-            extra=self._asking.found if self._asking is not None else (), tool=spec.name, arguments=self._arguments,
+            reply.result, is_error=reply.is_error, error_text=reply.error_text, facts=spec.facts, effect=what.effect,
+            captured=reply.captured, extra=self._asking.found if self._asking is not None else (), tool=spec.name,
+            arguments=self._arguments,
         )  # fmt: skip
         labels = {
             names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
-            names.CALL_RESULT_SHAPE: shape_hash(result),
+            names.CALL_RESULT_SHAPE: shape_hash(reply.result),
         }
-        values = plain_values(self._arguments, result) if record.run is not None else ()
+        values = plain_values(self._arguments, reply.result) if record.run is not None else ()
         record.inner = Inner(
-            spec.name, observed.evidence, _seen(result), labels, counted=False, operation=what, values=values
+            record.tool, observed.evidence, reply.captured, labels, counted=False, operation=what, values=values
         )
 
     @fail_open
@@ -124,8 +154,8 @@ class _Call:
     """One watched call with a span of its own."""
 
     __slots__ = (
-        "_arguments", "_asking", "_generation", "_operation", "_parent", "_record", "_run", "_shape", "_span", "_spec",
-        "context",
+        "_arguments", "_asking", "_call_id", "_generation", "_operation", "_parent", "_read", "_record", "_run",
+        "_shape", "_span", "_spec", "context",
     )  # fmt: skip
 
     def __init__(
@@ -138,6 +168,8 @@ class _Call:
         arguments: dict[str, Any],
     ) -> None:
         self._spec, self._span, self._parent, self._run, self._arguments = spec, span, parent, run, arguments
+        self._call_id: str | None = None
+        self._read: Read = plain
         self.context = set_span_in_context(span, context)
         self._generation = RUNTIME.generation
         self._asking = asking(spec.name, arguments)
@@ -153,6 +185,15 @@ class _Call:
             run.count_span(span.get_span_context())
             run.opened()
 
+    def tell(self, call_id: str | None, read: Read, *, hooked: bool) -> None:
+        """What a hook knows of the call; a hooked one takes in what a decorated tool inside it finds."""
+        self._call_id, self._read = call_id, read
+        self._record.own = not hooked
+        if call_id:
+            self._span.set_attribute(names.GEN_AI_TOOL_CALL_ID, call_id)
+        if hooked and self._run is not None:
+            self._run.report()
+
     def ask(self, result: object) -> Awaitable[None] | None:
         """Ask the postconditions ahead of `returned`, for those who can await; None where there are none."""
         if self._asking is None or not _seen(result) or self._generation != RUNTIME.generation:
@@ -161,29 +202,32 @@ class _Call:
 
     def returned(self, result: object) -> None:
         """End the span with what the result, the children and the postconditions show."""
-        seen = _seen(result)
+        reply = Reply(None, captured=False)
         try:
-            if self._asking is not None and seen and self._generation == RUNTIME.generation:
+            reply = self._read(result)
+            if self._asking is not None and reply.captured and self._generation == RUNTIME.generation:
                 self._asking.now(result)
+        except Exception as fault:
+            report("tool read", fault)
         finally:
-            self._end(result, None, captured=seen)
+            self._end(reply, None)
 
     def raised(self, error: BaseException) -> None:
         """End the span with the exception; a closed coroutine was only abandoned."""
         if isinstance(error, GeneratorExit):
             self.abandoned(None)
         else:
-            self._end(None, error, captured=False)
+            self._end(Reply(None, captured=False), error)
 
     def abandoned(self, result: object) -> None:
         """End the span; what was yielded so far says little about the outcome."""
-        self._end(result, None, captured=False)
+        self._end(Reply(result, captured=False), None)
 
-    def _end(self, result: object, error: BaseException | None, *, captured: bool) -> None:
+    def _end(self, reply: Reply, error: BaseException | None) -> None:
         if self._record.done or self._generation != RUNTIME.generation:  # a forked child must not end it as well
             return
         try:
-            self._conclude(result, error, captured)
+            self._conclude(reply, error)
         except Exception as fault:
             report("tool end", fault)
         self._record.done = True
@@ -191,7 +235,7 @@ class _Call:
             self._run.closed()
         _end_span(self._span, self._asking.ended_ns if self._asking is not None else None)
 
-    def _conclude(self, result: object, error: BaseException | None, captured: bool) -> None:
+    def _conclude(self, reply: Reply, error: BaseException | None) -> None:
         spec, record, run = self._spec, self._record, self._run
         if error is not None:
             record_error(self._span, error)
@@ -202,30 +246,32 @@ class _Call:
         if error is not None:
             extra = [*extra, exception_evidence(type_name(error), span_id=record.span_id)]
         observed = observe(
-            result, facts=spec.facts, effect=self._operation.effect, extra=extra, captured=captured,
-            tool=spec.name, arguments=self._arguments,
+            reply.result, is_error=reply.is_error, error_text=reply.error_text, facts=record.facts,
+            effect=self._operation.effect, extra=extra, captured=reply.captured, tool=spec.name,
+            arguments=self._arguments,
         )  # fmt: skip
-        values = plain_values(self._arguments, result) if run is not None else ()
+        values = plain_values(self._arguments, reply.result) if run is not None else ()
         what, observed = settled(self._operation, observed, values, run)
-        claimed = claimed_outcome(observed, raised=error is not None)
-        self._label(observed, claimed, what, result, captured, error)
+        claimed = claimed_outcome(observed, raised=error is not None or reply.is_error is True)
+        self._label(observed, claimed, what, reply, error)
         if run is not None:
             context = self._span.get_span_context()
-            run.add_call(spec.name, what, observed, claimed, context, call_id=None, values=values)
+            run.add_call(spec.name, what, observed, claimed, context, call_id=self._call_id, values=values)
         if self._parent is not None:
             facts = in_time(observed.evidence, extra)
-            self._parent.inner = Inner(spec.name, facts, captured, {}, counted=True, operation=what, values=values)
+            self._parent.inner = Inner(
+                spec.name, facts, reply.captured, {}, counted=True, operation=what, values=values
+            )
 
     def _label(
-        self, observed: Observation, claimed: Outcome, what: Operation, result: object, captured: bool,
-        error: BaseException | None,
-    ) -> None:  # fmt: skip
+        self, observed: Observation, claimed: Outcome, what: Operation, reply: Reply, error: BaseException | None
+    ) -> None:
         labels = call_labels(observed, claimed, what, self._run)
         labels[names.CALL_ARGS_SHAPE] = self._shape
-        if captured:
-            labels[names.CALL_RESULT_SHAPE] = shape_hash(result)
+        if reply.captured:
+            labels[names.CALL_RESULT_SHAPE] = shape_hash(reply.result)
             if RUNTIME.capture_content:
-                labels[names.GEN_AI_TOOL_RESULT] = _content.payload(result)
+                labels[names.GEN_AI_TOOL_RESULT] = _content.payload(reply.result)
         if self._run is not None:
             previous = self._run.swap_previous_tool(self._spec.name)
             if previous:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from opentelemetry.context import Context
@@ -13,6 +15,8 @@ from overclaim.outcome.model import NO_FACTS, Evidence, Operation, Outcome, Tool
 
 RECORD: Final = "_overclaim_record"
 _LIMIT = 64
+_FILLERS = re.compile(r"[\W_]+")
+_AFTER_SERVER = ("__", ".", "/")
 
 
 @dataclass(slots=True)
@@ -70,12 +74,24 @@ class Record:
             if record.agent:
                 return None
             record = record.parent
-        return record if record is not None and record.tool == tool and not record.done else None
+        return record if record is not None and not record.done and same_tool(record.tool, tool) else None
 
     def close(self) -> list[Evidence]:
         """End the record: what comes later is not this span's any more."""
         self.done = True
         return self.evidence
+
+
+@lru_cache(maxsize=1024)
+def same_tool(outer: str, inner: str) -> bool:
+    """Whether two names of tools, one call inside the other, are spellings of one name.
+
+    Frameworks rename tools (`createUser` for `create_user`) and put the server before them (`crm__create_user`).
+    """
+    if outer == inner:
+        return True
+    one, other = _FILLERS.sub("", outer).lower(), _FILLERS.sub("", inner).lower()
+    return one == other or (bool(inner) and outer.endswith(tuple(mark + inner for mark in _AFTER_SERVER)))
 
 
 def compact(evidence: list[Evidence]) -> list[Evidence]:

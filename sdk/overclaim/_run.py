@@ -158,6 +158,46 @@ def _defined_at(function: Callable[..., Any]) -> Place | None:
     return (code.co_filename, code.co_firstlineno) if code is not None else None
 
 
+def open_run(name: object, *, version: object, model: object, answer: Answer | None) -> Scope | None:
+    """Begin the run of which a framework's hook tells; its own agent span, where it is current, is the run."""
+    record = current_record()
+    if record is not None and record.agent and not record.done and record.run is not None and not record.run.own:
+        return _Heard(record.run, answer)
+    scope = _open_run(name, None, version, model)
+    if scope is not None:
+        scope.answer, scope.hooked = answer or _text_in, True
+        scope.state.report()
+    return scope
+
+
+def _text_in(result: object) -> str | None:
+    return result if isinstance(result, str) else None
+
+
+class _Heard:
+    """A run that another instrumentor's span stands for: only the answer is missing there."""
+
+    __slots__ = ("_answer", "_run", "context")
+
+    def __init__(self, run: RunState, answer: Answer | None) -> None:
+        self._run, self._answer = run, answer or _text_in
+        self.context = None
+
+    @fail_open
+    def returned(self, result: object) -> None:
+        """Hand the answer to the run."""
+        said = self._answer(result)
+        if said:
+            self._run.say(said)
+
+    def raised(self, error: BaseException) -> None:
+        """The other span says so itself."""
+
+    def abandoned(self, result: object) -> None:
+        """What was yielded so far is what the user heard."""
+        self.returned(result)
+
+
 def _open_run(name: object, run_id: object, version: object, model: object) -> _RunScope | None:
     tracer = RUNTIME.tracer
     if tracer is None:
@@ -192,6 +232,7 @@ class _RunScope:
         self.context = context
         self.answer: Answer | None = None
         self.place: Place | None = None
+        self.hooked = False
 
     def returned(self, result: object) -> None:
         """End the run; the answer is the result, or what was said to find it in there."""
@@ -203,7 +244,9 @@ class _RunScope:
         said = result if self.answer is None else self.answer(result)
         if isinstance(said, str):
             self.state.say(said)
-        elif said is not None and not self.state.claims and self.state.outer is None:  # a sub-agent has no user
+        elif said is None or self.hooked or self.state.claims or self.state.heard or self.state.outer is not None:
+            return  # a sub-agent has no user
+        else:
             _mistakes.warn("@overclaim.run", said, _NO_ANSWER, self.place)
 
     def raised(self, error: BaseException) -> None:
@@ -220,6 +263,8 @@ class _RunScope:
         if state.ended or state.generation != RUNTIME.generation:  # a forked child leaves it to its parent
             return
         state.ended = True
+        if self.hooked and state.outer is not None and state.texts:
+            state.outer.heard = state.texts[-1]
         try:
             if state.span.is_recording():
                 conclude(state)
@@ -267,7 +312,8 @@ def verdict_labels(judgement: Judgement) -> dict[str, str | float]:
 
 @fail_open
 def _read(state: RunState) -> Reading | None:
-    return _claims.read(tuple(state.texts)) if state.texts else None
+    texts = state.texts or ([state.heard] if state.heard else [])
+    return _claims.read(tuple(texts)) if texts else None
 
 
 @fail_open

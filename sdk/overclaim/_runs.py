@@ -38,8 +38,9 @@ class RunState:
     """One live run. Calls may end in any thread, so they are numbered under a lock.
 
     captured: whether its span is recorded. open: how many calls have begun and not ended. reported: whether another
-    instrumentor makes a span of each call. checked: whether the guard put a verdict on the span. generation: the
-    process that opened it; a forked child must not end it.
+    instrumentor makes a span of each call. checked: whether the guard put a verdict on the span. heard: what an agent
+    inside, of which a framework's hook told, said last; it counts where the program says no answer of its own.
+    generation: the process that opened it; a forked child must not end it.
     """
 
     def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
@@ -62,7 +63,7 @@ class RunState:
         self.texts: list[str] = []
         self.claims: list[BoundClaim] = []
         self.pending: list[Operation] = []
-        self.previous_tool = ""
+        self.previous_tool = self.heard = ""
         self.ended = False
         mine = {names.RUN_ID: run_id, names.RUN_SPAN_ID: self.span_id}
         self.marks: dict[str, str] = outer.marks if outer is not None else mine
@@ -164,6 +165,8 @@ class RunState:
 
     def say(self, text: str) -> None:
         """Keep what the agent told its user; the last few texts count."""
+        if self.texts[-1:] == [text]:  # heard from a hook and read off a span
+            return
         self.texts.append(text)
         del self.texts[:-MAX_TEXTS]
 

@@ -36,6 +36,13 @@ class ToolSpec:
             names.GEN_AI_TOOL_TYPE: "function",
         }
 
+    @classmethod
+    def named(cls, name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> ToolSpec:
+        """A tool of which a framework tells, without its function."""
+        spec = cls(_no_function, name, facts)
+        spec.description = description.partition("\n")[0]
+        return spec
+
     @property
     def facts(self) -> ToolFacts:
         """What is declared on the tool, filled up from the expectations in force."""
@@ -51,6 +58,9 @@ class ToolSpec:
         if len(args) > len(self.parameters):
             given["args"] = list(args[len(self.parameters) :])
         return given
+
+
+def _no_function() -> None: ...
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -168,11 +168,13 @@ def clients() -> Iterator[Check]:
     from overclaim.integrations import known
 
     for integration in known():
+        promise = "would be switched on"
         try:
-            why = integration.probe()
+            switch = integration.switch()
+            why, promise = switch.probe(), getattr(switch, "promise", promise)
         except Exception as error:
             why = f"{type(error).__name__}: {scrub(str(error), 200)}"
-        yield Check("note" if why else "ok", f"integration {integration.name}", why or integration.promise)
+        yield Check("note" if why else "ok", f"integration {integration.name}", why or promise)
 
 
 def hash_key() -> Check:

@@ -12,14 +12,8 @@ from typing import Any
 
 from opentelemetry.trace import TracerProvider
 
-from overclaim.integrations import Integration
 from overclaim.integrations.bare_spans import BareProvider
 
-_CLIENTS = (
-    ("requests", "RequestsInstrumentor"),
-    ("httpx", "HTTPXClientInstrumentor"),
-    ("urllib3", "URLLib3Instrumentor"),
-)
 _OURS = (
     "would be switched on, its spans without query, credentials and messages of exceptions; where"
     " opentelemetry-instrument or the program switches it on, they are as that makes them"
@@ -30,8 +24,33 @@ _THEIRS = (
 )
 
 
-def _instrumentor(library: str, class_name: str) -> Any:
-    return getattr(import_module(f"opentelemetry.instrumentation.{library}"), class_name)()
+class Client:
+    """One HTTP client and its instrumentor."""
+
+    promise = _OURS
+
+    def __init__(self, library: str, class_name: str) -> None:
+        self._library, self._class_name = library, class_name
+
+    def probe(self) -> str:
+        """Say why it cannot be used, "" where it can."""
+        if not _installed(self._library):
+            return f"{self._library} is not installed"
+        if not _installed(f"opentelemetry.instrumentation.{self._library}"):
+            return f"opentelemetry-instrumentation-{self._library} is not installed"
+        return _THEIRS if self._instrumentor().is_instrumented_by_opentelemetry else ""
+
+    def on(self, provider: TracerProvider) -> None:
+        """Switch the instrumentor on."""
+        self._instrumentor().instrument(tracer_provider=BareProvider(provider))
+
+    def off(self) -> None:
+        """Switch it off."""
+        self._instrumentor().uninstrument()
+
+    def _instrumentor(self) -> Any:
+        module = import_module(f"opentelemetry.instrumentation.{self._library}")
+        return getattr(module, self._class_name)()
 
 
 def _installed(module: str) -> bool:
@@ -41,23 +60,6 @@ def _installed(module: str) -> bool:
         return False
 
 
-def _integration(library: str, class_name: str) -> Integration:
-    def probe() -> str:
-        if not _installed(library):
-            return f"{library} is not installed"
-        if not _installed(f"opentelemetry.instrumentation.{library}"):
-            return f"opentelemetry-instrumentation-{library} is not installed"
-        if _instrumentor(library, class_name).is_instrumented_by_opentelemetry:
-            return _THEIRS
-        return ""
-
-    def on(provider: TracerProvider) -> None:
-        _instrumentor(library, class_name).instrument(tracer_provider=BareProvider(provider))
-
-    def off() -> None:
-        _instrumentor(library, class_name).uninstrument()
-
-    return Integration(library, probe, on, off, _OURS)
-
-
-INTEGRATIONS = tuple(_integration(library, class_name) for library, class_name in _CLIENTS)
+REQUESTS = Client("requests", "RequestsInstrumentor")
+HTTPX = Client("httpx", "HTTPXClientInstrumentor")
+URLLIB3 = Client("urllib3", "URLLib3Instrumentor")

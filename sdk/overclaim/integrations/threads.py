@@ -21,7 +21,6 @@ from overclaim._fail_open import fail_open
 from overclaim._record import current_record
 from overclaim._runs import current_run, remember_run
 from overclaim._wrapping import attached, leave
-from overclaim.integrations import Integration
 
 _WORKER = getattr(thread, "_worker", None)  # a worker serves whoever comes, so it belongs to no run
 _undo: list[Callable[[], None]] = []
@@ -85,18 +84,18 @@ def _patch(owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable
     _undo.append(undo)
 
 
-def _on(_: TracerProvider) -> None:
+def on(_: TracerProvider) -> None:
+    """Patch both."""
     _patch(ThreadPoolExecutor, "submit", _submit)
     _patch(threading.Thread, "start", _start)
 
 
-def _off() -> None:
+def off() -> None:
+    """Undo that."""
     while _undo:
         _undo.pop()()
 
 
-def _probe() -> str:
+def probe() -> str:
+    """Say why it cannot be used, "" where it can."""
     return "already switched on" if _undo else ""
-
-
-INTEGRATION = Integration("threads", _probe, _on, _off)
