@@ -46,7 +46,7 @@ class Patches:
             AttributeError: the library has no such function; the message names it.
         """
         found: Any = _found(owner, name)
-        kind: Any = type(found) if isinstance(found, classmethod | staticmethod) else None
+        kind: Any = next((one for one in (classmethod, staticmethod) if type(found) is one), None)
         original: Any = found.__func__ if kind is not None else found
         if getattr(original, _MARK, False):
             return
@@ -82,7 +82,8 @@ class Patches:
 
 def _found(owner: Any, name: str) -> Any:
     """What stands there, with its `classmethod` or `staticmethod`; inherited where the class has none of its own."""
-    return vars(owner)[name] if name in vars(owner) else getattr(owner, name)
+    own: dict[str, Any] = vars(owner)
+    return own[name] if name in own else getattr(owner, name)
 
 
 def _restore(owner: Any, name: str, placed: Any, found: Any) -> None:
