@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from overclaim._errors import OverclaimError
+from overclaim._errors import Overclaimed, OverclaimError
 from overclaim._guard import check
 from overclaim._instrument import instrument, uninstrument
-from overclaim._run import claim, observe, run
+from overclaim._run import run
+from overclaim._statements import claim, observe
 from overclaim._tool import tool
 from overclaim._verify import verify
 from overclaim._version import __version__
@@ -31,6 +32,7 @@ __all__ = [
     "Judgement",
     "Outcome",
     "OverclaimError",
+    "Overclaimed",
     "Verdict",
     "__version__",
     "check",

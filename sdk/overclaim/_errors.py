@@ -10,6 +10,11 @@ OverclaimError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from overclaim.outcome.model import Judgement
+
 
 class OverclaimError(Exception):
     """Base of all errors that overclaim raises on purpose."""
@@ -38,3 +43,17 @@ class StoreError(OverclaimError):
     """The store cannot be opened, read or written."""
 
     exit_code = 4
+
+
+class Overclaimed(OverclaimError):
+    """The answer of an agent claims more than its calls show. Only raised where a run asks for it.
+
+    judgement: the verdict with its claims and findings. feedback: what to tell the agent.
+    """
+
+    exit_code = 1
+
+    def __init__(self, judgement: Judgement, feedback: str) -> None:
+        super().__init__(str(judgement))
+        self.judgement = judgement
+        self.feedback = feedback

@@ -18,7 +18,7 @@ from overclaim._labels import call_labels, claimed_outcome
 from overclaim._mentions import plain_values
 from overclaim._postconditions import CHECKS
 from overclaim._record import Inner, Record
-from overclaim._run import conclude
+from overclaim._run_scope import conclude
 from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
 from overclaim._shape import shape_hash

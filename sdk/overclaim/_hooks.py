@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from overclaim._calls import Read, Reply, open_call, plain
 from overclaim._fail_open import fail_open, report
-from overclaim._run import live_run, open_run
+from overclaim._run_scope import live_run, open_run
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope, enter, leave
 from overclaim.outcome.model import NO_FACTS, ToolFacts

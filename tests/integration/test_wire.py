@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
 import overclaim
-from overclaim._run import live_run
+from overclaim._run_scope import live_run
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Judgement, Outcome, Verdict
 from overclaim.reading.otlp_files import decode_protobuf

@@ -9,7 +9,7 @@ import pytest
 
 import overclaim
 from overclaim import Verdict
-from overclaim._run import live_run
+from overclaim._run_scope import live_run
 
 
 @overclaim.tool

@@ -55,6 +55,7 @@ def test_uninstrument_and_back(telemetry: Any) -> None:
 
 def test_only_what_we_switched_on_is_switched_off(telemetry: Any) -> None:
     """An instrumentor that the user switched on stays on."""
+    import requests  # noqa: F401 # ours is switched on when the program imports the client
     from opentelemetry.instrumentation.requests import RequestsInstrumentor
 
     assert RequestsInstrumentor().is_instrumented_by_opentelemetry

@@ -9,8 +9,8 @@ import overclaim
 
 HEAVY = ("pydantic", "grpc", "requests", "chdb", "starlette", "opentelemetry.exporter", "opentelemetry.sdk")
 NAMES = {
-    "Expectations", "Judgement", "Outcome", "OverclaimError", "Verdict", "__version__", "check", "claim", "instrument",
-    "observe", "run", "tool", "uninstrument", "verify",
+    "Expectations", "Judgement", "Outcome", "OverclaimError", "Overclaimed", "Verdict", "__version__", "check", "claim",
+    "instrument", "observe", "run", "tool", "uninstrument", "verify",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from overclaim._wrapping import Arguments, Scope, Start, wrap
 
 Begin = Callable[[Arguments, dict[str, Any]], Scope | None]
 _MARK = "_overclaim_patched"
+_KINDS: tuple[type, ...] = (classmethod, staticmethod)
 
 
 class Patches:
@@ -45,8 +46,8 @@ class Patches:
         Raises:
             AttributeError: the library has no such function; the message names it.
         """
-        found: Any = _found(owner, name)
-        kind: Any = next((one for one in (classmethod, staticmethod) if type(found) is one), None)
+        found: Any = inspect.getattr_static(owner, name)
+        kind: Any = next((one for one in _KINDS if type(found) is one), None)
         original: Any = found.__func__ if kind is not None else found
         if getattr(original, _MARK, False):
             return
@@ -80,15 +81,9 @@ class Patches:
         return start
 
 
-def _found(owner: Any, name: str) -> Any:
-    """What stands there, with its `classmethod` or `staticmethod`; inherited where the class has none of its own."""
-    own: dict[str, Any] = vars(owner)
-    return own[name] if name in own else getattr(owner, name)
-
-
 def _restore(owner: Any, name: str, placed: Any, found: Any) -> None:
     """Put back what was there, unless somebody patched it after us: ours goes on then and does no harm."""
-    if _found(owner, name) is not placed:
+    if inspect.getattr_static(owner, name, None) is not placed:
         return
     if found is None:
         delattr(owner, name)

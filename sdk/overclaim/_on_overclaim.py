@@ -1,0 +1,149 @@
+"""What a run does when its agent's answer claims too much: `overclaim.run(on_overclaim=...)`.
+
+All of it is opt-in: without it nothing is asked, and the answer passes as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from overclaim import _verdicts
+from overclaim._errors import Overclaimed, UsageError
+from overclaim._fail_open import fail_open
+from overclaim._runs import RunState
+from overclaim.outcome.feedback import feedback
+from overclaim.outcome.model import Judgement
+
+Action = Literal["annotate", "feedback", "raise"]
+OnOverclaim = Action | Callable[[Judgement], Any]
+_ACTIONS: Final = ("annotate", "feedback", "raise")
+_AGAIN: Final = "feedback"
+
+
+class Guard:
+    """What is done about an answer that claims too much. retries: how often the agent may answer again."""
+
+    __slots__ = ("_act", "asks_again", "retries")
+
+    def __init__(self, act: OnOverclaim, retries: int) -> None:
+        self._act = act
+        self.asks_again = act == _AGAIN
+        self.retries = retries if self.asks_again else 0
+
+    def accused(self, state: RunState, answer: str) -> Judgement | None:
+        """The verdict on an answer, None where it accuses nothing or could not be had."""
+        judgement = _asked(state, answer)
+        return judgement if judgement is not None and judgement.verdict.accuses else None
+
+    def act(self, judgement: Judgement) -> Any:
+        """Do what was asked for; gives back what a callable gave.
+
+        Raises:
+            Overclaimed: where that was asked for; and whatever a callable raises.
+        """
+        if self._act == "raise":
+            raise Overclaimed(judgement, feedback(judgement))
+        return self._act(judgement) if callable(self._act) else None
+
+
+def guard(on_overclaim: object, retries: object) -> Guard | None:
+    """The guard that arguments of `overclaim.run` ask for.
+
+    Raises:
+        UsageError: an argument is none that is allowed.
+    """
+    if type(retries) is not int or retries < 0:
+        raise UsageError(f"overclaim.run(retries={retries!r}): give a number of 0 or more")
+    if on_overclaim is None:
+        return None
+    if on_overclaim in _ACTIONS or callable(on_overclaim):
+        return Guard(on_overclaim, retries)  # pyright: ignore[reportArgumentType]
+    cure = 'give "annotate", "feedback", "raise", or a function that takes the overclaim.Judgement'
+    raise UsageError(f"overclaim.run(on_overclaim={on_overclaim!r}): {cure}")
+
+
+def guarded(
+    function: Callable[..., Any], guard: Guard, run: Callable[[], RunState | None], read: Callable[[Any], str | None]
+) -> Callable[..., Any]:
+    """The function, with its answer asked about before it is given back; goes inside the run's own wrapper.
+
+    run: the run that is open around the call. read: finds the answer in a result.
+
+    Raises:
+        UsageError: the function cannot be asked again, or gives its answer piece by piece.
+    """
+    _check_function(function, guard)
+    if inspect.iscoroutinefunction(function):
+        return _guarded_coroutine(function, guard, run, read)
+
+    @functools.wraps(function)
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        for left in reversed(range(guard.retries + 1)):
+            judgement = _judged(guard, run(), read, result)
+            if judgement is None:
+                break
+            guard.act(judgement)
+            if left:
+                result = function(*args, **{**kwargs, _AGAIN: feedback(judgement)})
+        return result
+
+    return ask
+
+
+def _guarded_coroutine(
+    function: Callable[..., Any], guard: Guard, run: Callable[[], RunState | None], read: Callable[[Any], str | None]
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def ask(*args: Any, **kwargs: Any) -> Any:
+        result = await function(*args, **kwargs)
+        for left in reversed(range(guard.retries + 1)):
+            judgement = _judged(guard, run(), read, result)
+            if judgement is None:
+                break
+            acted = guard.act(judgement)
+            if inspect.isawaitable(acted):
+                await acted
+            if left:
+                result = await function(*args, **{**kwargs, _AGAIN: feedback(judgement)})
+        return result
+
+    return ask
+
+
+def _judged(guard: Guard, state: RunState | None, read: Callable[[Any], str | None], result: Any) -> Judgement | None:
+    said = _read(read, result)
+    return guard.accused(state, said) if state is not None and isinstance(said, str) else None
+
+
+@fail_open
+def _read(read: Callable[[Any], str | None], result: Any) -> str | None:
+    return read(result)
+
+
+@fail_open
+def _asked(state: RunState, answer: str) -> Judgement:
+    return _verdicts.on_draft(state, answer)
+
+
+def _check_function(function: Callable[..., Any], guard: Guard) -> None:
+    name = getattr(function, "__name__", "the function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        cure = "open the run by `with overclaim.run(...) as run:` and call run.answer(text) before you send the text"
+        raise UsageError(f"overclaim.run(on_overclaim=...) cannot hold back what {name} yields: {cure}")
+    if guard.asks_again and not _takes_feedback(function):
+        cure = f"give {name} a parameter `feedback: str | None = None` and hand it to the agent's model"
+        raise UsageError(f'overclaim.run(on_overclaim="feedback") has no way to tell {name}: {cure}')
+
+
+def _takes_feedback(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    named = parameters.get(_AGAIN)
+    keyword = named is not None and named.kind is not inspect.Parameter.POSITIONAL_ONLY
+    return keyword or any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
