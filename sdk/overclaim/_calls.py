@@ -17,7 +17,7 @@ from overclaim._asking import asking, is_quiet
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
 from overclaim._mentions import plain_values
-from overclaim._record import RECORD, Inner, Record, current_record
+from overclaim._record import Inner, Record, carried, current_record
 from overclaim._runs import RunState, current_run, run_of_thread
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import scrub
@@ -76,31 +76,9 @@ def open_call(
     if run is None and (run := run_of_thread()) is not None:
         context = set_span_in_context(run.span, context)
     span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
-    if span.is_recording():
-        call = _Call(spec, span, context, parent, run, arguments)
-        call.tell(call_id, read, hooked=hooked)
-        return call
-    if run is not None:
-        run.miss()  # the call happened, but the sampler looked away
-    return _Unrecorded(set_span_in_context(span, context)) if span.get_span_context().is_valid else None
-
-
-class _Unrecorded:
-    """A call that the sampler dropped: its children must still know that."""
-
-    __slots__ = ("context",)
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-
-    def returned(self, result: object) -> None:
-        """Nothing to note."""
-
-    def raised(self, error: BaseException) -> None:
-        """Nothing to note."""
-
-    def abandoned(self, result: object) -> None:
-        """Nothing to note."""
+    call = _Call(spec, span, context, parent, run, arguments)
+    call.tell(call_id, read, hooked=hooked)
+    return call
 
 
 class _Joined:
@@ -170,12 +148,11 @@ class _Call:
         self._spec, self._span, self._parent, self._run, self._arguments = spec, span, parent, run, arguments
         self._call_id: str | None = None
         self._read: Read = plain
-        self.context = set_span_in_context(span, context)
         self._generation = RUNTIME.generation
         self._asking = asking(spec.name, arguments)
         self._record = record = Record(parent, run, f"{span.get_span_context().span_id:016x}")
         record.tool, record.own, record.facts = spec.name, True, spec.facts
-        setattr(span, RECORD, record)
+        self.context = carried(span, record, context)
         # Read the arguments before the tool may change them.
         self._operation = _operation(spec, arguments)
         self._shape = shape_hash(arguments)
@@ -184,6 +161,8 @@ class _Call:
         if run is not None:
             run.count_span(span.get_span_context())
             run.opened()
+            if run.recorded and not span.is_recording():
+                run.miss()  # the sampler looked away: the run's spans do not show all its calls
 
     def tell(self, call_id: str | None, read: Read, *, hooked: bool) -> None:
         """What a hook knows of the call; a hooked one takes in what a decorated tool inside it finds."""
@@ -253,6 +232,8 @@ class _Call:
         values = plain_values(self._arguments, reply.result) if run is not None else ()
         what, observed = settled(self._operation, observed, values, run)
         claimed = claimed_outcome(observed, raised=error is not None or reply.is_error is True)
+        if RUNTIME.counters is not None:
+            RUNTIME.counters.call(spec.name, run.agent if run is not None else "", claimed, observed.outcome)
         self._label(observed, claimed, what, reply, error)
         if run is not None:
             context = self._span.get_span_context()

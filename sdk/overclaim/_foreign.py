@@ -99,7 +99,9 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     labels.update(seen.shapes)
     parent = record.parent
     outer = parent.same_call(name) if parent is not None else None
-    if outer is None and not (inner is not None and inner.counted):
+    if record.again is not None:
+        labels[names.CALL_SPAN_ID] = record.again.span_id
+    elif outer is None and not (inner is not None and inner.counted):
         _count(record.run, name, seen, span.get_span_context(), attributes, labels)
     span.set_attributes(labels)
     around = outer or parent
@@ -113,6 +115,8 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
 def _count(
     run: RunState | None, name: str, seen: _Seen, context: SpanContext, attributes: Attributes, labels: dict[str, Any]
 ) -> None:
+    if RUNTIME.counters is not None:
+        RUNTIME.counters.call(name, run.agent if run is not None else "", seen.claimed, seen.observed.outcome)
     if run is None:
         return
     previous = run.swap_previous_tool(name)

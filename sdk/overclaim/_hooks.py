@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from overclaim._calls import Read, Reply, open_call, plain
 from overclaim._fail_open import fail_open, report
+from overclaim._known_tools import register
 from overclaim._run_scope import live_run, open_run
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope, enter, leave
@@ -80,6 +81,7 @@ def answered(text: object) -> None:
 
 @lru_cache(maxsize=1024)
 def _spec(tool: str, description: str, facts: ToolFacts) -> ToolSpec:
+    register(tool, description, facts)
     return ToolSpec.named(tool, description, facts)
 
 

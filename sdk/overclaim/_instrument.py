@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from opentelemetry import trace
+from opentelemetry import metrics, trace
 
 from overclaim import _content, integrations
 from overclaim._fail_open import report
@@ -34,6 +34,7 @@ def instrument(
     service_name: str | None = None,
     endpoint: str | None = None,
     tracer_provider: trace.TracerProvider | None = None,
+    meter_provider: metrics.MeterProvider | None = None,
     capture_content: bool | None = None,
     http_clients: bool = True,
     all_tools: bool = False,
@@ -55,6 +56,8 @@ def instrument(
         endpoint: Where to send, such as http://127.0.0.1:4318, where no tracer provider is set yet; else the
             OTEL_EXPORTER_OTLP_* variables.
         tracer_provider: The provider to use instead of the global one.
+        meter_provider: The same for the counters `overclaim.calls` and `overclaim.runs`, which stay exact where spans
+            are sampled. None is made where the program has none.
         capture_content: Whether arguments, results and answers may leave the process, scrubbed and capped; by
             default OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT decides, which means no.
         http_clients: Whether to switch on the installed OpenTelemetry instrumentors of HTTP clients.
@@ -73,7 +76,7 @@ def instrument(
         _expect(expectations)
         try:
             RUNTIME.all_tools = bool(all_tools)
-            _instrument(service_name, endpoint, tracer_provider, capture_content, http_clients)
+            _instrument(service_name, endpoint, tracer_provider, meter_provider, capture_content, http_clients)
         except Exception as error:
             report("instrument", error)
             _log.warning("overclaim: not instrumented: %s: %s", type(error).__name__, error)
@@ -82,7 +85,7 @@ def instrument(
 def uninstrument() -> None:
     """Stop watching. Switches off only what `instrument()` switched on; your tracer provider stays as it is."""
     with _lock:
-        RUNTIME.tracer = None
+        RUNTIME.tracer = RUNTIME.counters = None
         RUNTIME.rules, RUNTIME.procedures = NO_RULES, ()
         CHECKS.expect(())
         for processor in list(_processors.values()):
@@ -112,11 +115,13 @@ def _instrument(
     service_name: str | None,
     endpoint: str | None,
     given: trace.TracerProvider | None,
+    meters: metrics.MeterProvider | None,
     capture_content: bool | None,
     http_clients: bool,
 ) -> None:
     # Here, not above: `import overclaim` must not pay for the SDK and the exporter.
     from overclaim import _provider
+    from overclaim._metrics import Counters
 
     RUNTIME.capture_content = _content.wanted() if capture_content is None else capture_content
     if _provider.disabled():
@@ -125,6 +130,7 @@ def _instrument(
     use_service_name(_provider.service_name(provider) or service_name or SCOPE_NAME)
     if isinstance(provider, _provider.ProcessorHost):
         _add_processor(provider)
+    RUNTIME.counters = Counters(meters)
     RUNTIME.tracer = provider.get_tracer(SCOPE_NAME, __version__)
     integrations.switch_on(provider, http_clients=http_clients)
 
@@ -163,13 +169,18 @@ class OverclaimInstrumentor:
         return ()
 
     def instrument(self, **options: Any) -> None:
-        """As `overclaim.instrument()`; takes its tracer_provider and all_tools, ignores other options.
+        """As `overclaim.instrument()`; takes its tracer_provider, meter_provider and all_tools, ignores other options.
 
         The HTTP clients are left to `opentelemetry-instrument`, which switches them on itself.
         """
         automatic = "skip_dep_check" in options
         given = options.get("tracer_provider")
-        instrument(tracer_provider=given, http_clients=not automatic, all_tools=options.get("all_tools", False))
+        instrument(
+            tracer_provider=given,
+            meter_provider=options.get("meter_provider"),
+            http_clients=not automatic,
+            all_tools=options.get("all_tools", False),
+        )
 
     def uninstrument(self, **_: Any) -> None:
         """As `overclaim.uninstrument()`."""

@@ -30,6 +30,11 @@ def register(name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> N
         _tools.setdefault(name, _Tool(name, description, facts))
 
 
+def is_known(name: str) -> bool:
+    """Whether a tool is among those noted."""
+    return name in _tools
+
+
 def lacks_call(bound: BoundClaim) -> bool:
     """Whether a claim names a deed that no call shows."""
     return bound.claim.outcome is Outcome.SUCCESS and bool(bound.claim.action) and not bound.about

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
-from opentelemetry.context import Context
-from opentelemetry.trace import Span, get_current_span
+from opentelemetry.context import Context, create_key, get_value, set_value
+from opentelemetry.trace import NonRecordingSpan, Span, get_current_span, set_span_in_context
 
 from overclaim._runs import RunState
 from overclaim.outcome.model import NO_FACTS, Evidence, Operation, Outcome, ToolFacts
 
 RECORD: Final = "_overclaim_record"
+RECORD_KEY: Final = create_key("overclaim-record")
 _LIMIT = 64
 _FILLERS = re.compile(r"[\W_]+")
 _AFTER_SERVER = ("__", ".", "/")
@@ -36,9 +37,10 @@ class Record:
     """State of one live span. Children append evidence until the span ends, from any thread.
 
     tool: the tool that it calls, "" for other spans. agent: whether an agent runs in it. own: whether it is ours.
+    again: the record of the span that stands for the same call, where another instrumentor showed it before.
     """
 
-    __slots__ = ("agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
+    __slots__ = ("again", "agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
 
     def __init__(self, parent: Record | None, run: RunState | None, span_id: str) -> None:
         self.parent: Record | None = parent
@@ -49,6 +51,7 @@ class Record:
         self.agent = self.own = False
         self.done = False
         self.inner: Inner | None = None
+        self.again: Record | None = None
         self.evidence: list[Evidence] = []
 
     def add(self, evidence: Evidence) -> None:
@@ -114,5 +117,20 @@ def record_of(span: Span) -> Record | None:
 
 
 def current_record(context: Context | None = None) -> Record | None:
-    """The record of the current span."""
-    return getattr(get_current_span(context), RECORD, None)
+    """The record of the current span, or of the nearest watched one around it, where that is not recorded itself."""
+    found = getattr(get_current_span(context), RECORD, None)
+    return found if found is not None else cast("Record | None", get_value(RECORD_KEY, context))
+
+
+def carried(span: Span, record: Record, context: Context) -> Context:
+    """The context for what runs inside a span, with its record.
+
+    A span that the sampler dropped is not followed by anybody else: its children's spans would hide the record, and
+    the span may be one for all. So the context holds it as well.
+    """
+    if span.is_recording():
+        setattr(span, RECORD, record)
+        return set_span_in_context(span, context)
+    inner = NonRecordingSpan(span.get_span_context())
+    setattr(inner, RECORD, record)
+    return set_value(RECORD_KEY, record, set_span_in_context(inner, context))

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from opentelemetry.context import Context, get_current, set_value
-from opentelemetry.trace import set_span_in_context
 
 from overclaim import _attributes as names
 from overclaim import _claims, _content, _mistakes
 from overclaim._calls import record_error
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import type_name
-from overclaim._record import RECORD, Record, current_record
+from overclaim._record import Record, carried, current_record
 from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up, run_of_thread
 from overclaim._runtime import RUNTIME
 from overclaim._scrub import clean
@@ -89,12 +88,10 @@ def begin_run(name: object, run_id: object, version: object, model: object) -> R
     span = tracer.start_span(f"invoke_agent {agent}".rstrip(), context, attributes=given)
     id = uuid.uuid4().hex if run_id is None or run_id == "" else clean(str(run_id))
     state = RunState(span, agent=agent, run_id=id, outer=outer)
-    if span.is_recording():
-        record = Record(parent, state, state.span_id)
-        record.agent = True
-        setattr(span, RECORD, record)
-        state.count_span(state.context)
-    return RunScope(state, set_value(RUN_KEY, state, set_span_in_context(span, context)))
+    record = Record(parent, state, state.span_id)
+    record.agent = True
+    state.count_span(state.context)
+    return RunScope(state, set_value(RUN_KEY, state, carried(span, record, context)))
 
 
 class RunScope:
@@ -139,11 +136,11 @@ class RunScope:
         if self.hooked and state.outer is not None and state.texts:
             state.outer.heard = state.texts[-1]
         try:
-            if state.span.is_recording():
+            if state.recorded or counting():
                 conclude(state)
-                if error is not None:
-                    state.span.set_attribute(names.ERROR_TYPE, type_name(error))
-                    record_error(state.span, error)
+            if error is not None:
+                state.span.set_attribute(names.ERROR_TYPE, type_name(error))
+                record_error(state.span, error)
         except Exception as fault:
             report("run end", fault)
         try:
@@ -160,8 +157,21 @@ def conclude(state: RunState) -> None:
     if reading is not None and state.outer is None:
         _send(state, reading)
     state.span.set_attributes(run_labels(state, reading))
+    if state.outer is None and counting():
+        _count(state, reading)
     if state.checked and (reading is not None or state.claims):
         _judge_again(state, reading)
+
+
+def counting() -> bool:
+    """Whether somebody reads the counters."""
+    return RUNTIME.counters is not None and RUNTIME.counters.read
+
+
+@fail_open
+def _count(state: RunState, reading: Reading | None) -> None:
+    if RUNTIME.counters is not None:
+        RUNTIME.counters.run(state.agent, roll_up(state.calls).outcome, on_end(state, reading))
 
 
 @fail_open

@@ -37,10 +37,10 @@ _THREAD_RUN = "_overclaim_run"
 class RunState:
     """One live run. Calls may end in any thread, so they are numbered under a lock.
 
-    captured: whether its span is recorded. open: how many calls have begun and not ended. reported: whether another
-    instrumentor makes a span of each call. checked: whether the guard put a verdict on the span. heard: what an agent
-    inside, of which a framework's hook told, said last; it counts where the program says no answer of its own.
-    generation: the process that opened it; a forked child must not end it.
+    captured: whether its calls are seen here. recorded: whether its span leaves. open: how many calls have begun and
+    not ended. reported: whether another instrumentor makes a span of each call. checked: whether the guard put a verdict
+    on the span. heard: what an agent inside, of which a framework's hook told, said last; it counts where the program
+    says no answer of its own. generation: the process that opened it; a forked child must not end it.
     """
 
     def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
@@ -51,9 +51,10 @@ class RunState:
         self.agent = agent
         self.outer = outer
         self.own = own
-        self.captured = span.is_recording()
+        self.captured = True
+        self.recorded = span.is_recording()
         self.generation = RUNTIME.generation
-        self._missed = not self.captured
+        self._missed = False
         self._before = _trouble()
         self.spans = self.open = 0
         self.reported = self.checked = False

@@ -11,6 +11,7 @@ from opentelemetry.trace import Tracer
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 
 if TYPE_CHECKING:
+    from overclaim._metrics import Counters
     from overclaim.procedures import Procedure
 
 SCOPE_NAME = "overclaim"
@@ -22,18 +23,19 @@ class Runtime:
     tracer: None while nothing is instrumented. capture_content: whether content may leave. watching: whether
     anything here would see a tool call, so that the absence of one means something. all_tools: whether the program says
     that every tool of its agents is decorated. rules: what is expected of tools, by `instrument(expectations=...)`.
-    procedures: what order of calls is right, by the same.
+    procedures: what order of calls is right, by the same. counters: of outcomes, for the program's metrics.
     forks: how often this process forked or was forked. generation: how many forks lie between it and the first one.
     lock: guards all runs; they hold it for a few instructions only.
     """
 
     __slots__ = (
-        "all_tools", "capture_content", "forks", "generation", "lock", "procedures", "rules", "tracer", "watching",
+        "all_tools", "capture_content", "counters", "forks", "generation", "lock", "procedures", "rules", "tracer", "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.capture_content = False
+        self.counters: Counters | None = None
         self.rules: ToolRules = NO_RULES
         self.procedures: tuple[Procedure, ...] = ()
         self.watching = self.all_tools = False

@@ -45,7 +45,7 @@ def claim(
     claims: tuple[BoundClaim, ...] = _claims.explicit(
         state, text, outcome=said, action=done, targets=(targets,) if isinstance(targets, str) else targets, about=about
     )
-    if state is None or not state.span.is_recording():
+    if state is None:
         _claims.send_outside(claims)
     else:
         if any(map(lacks_call, claims)):

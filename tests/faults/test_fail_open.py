@@ -23,7 +23,7 @@ from overclaim._fail_open import faults
 HOOKS = [
     ("_calls", name)
     for name in (
-        "current_record", "current_run", "get_current", "set_span_in_context", "Record", "operation",
+        "current_record", "current_run", "get_current", "set_span_in_context", "carried", "Record", "operation",
         "shape_hash", "observe", "exception_evidence", "claimed_outcome", "call_labels", "failure_type", "type_name",
         "plain_values", "settled", "record_error",
     )
@@ -52,15 +52,18 @@ HOOKS = [
     ("_claims", "bind"),
     ("_claims", "send"),
     ("_claims", "explicit"),
-    ("_run", "_open_run"),
-    ("_run", "conclude"),
-    ("_run", "run_labels"),
-    ("_run", "roll_up"),
-    ("_run", "current_record"),
-    ("_run", "declare"),
-    ("_run", "live_run"),
+    ("_run", "begin_run"),
+    ("_run_scope", "carried"),
+    ("_run_scope", "conclude"),
+    ("_run_scope", "run_labels"),
+    ("_run_scope", "roll_up"),
+    ("_run_scope", "current_record"),
+    ("_run_scope", "counting"),
+    ("_run_scope", "on_end"),
+    ("_statements", "declare"),
+    ("_statements", "live_run"),
     ("_guard", "live_run"),
-    ("_guard", "claimed_by"),
+    ("_verdicts", "claimed_by"),
 ]  # fmt: skip
 POST = {"http.request.method": "POST", "url.full": "http://x/", "http.response.status_code": 400}
 AGENT = {"gen_ai.operation.name": "invoke_agent"}

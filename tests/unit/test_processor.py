@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRat
 from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
 
 import overclaim
+from overclaim import Verdict
 
 TOOLS = {
     "otel": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup"},
@@ -268,7 +269,7 @@ def test_ended_spans_leave_no_memory_behind(telemetry: Any) -> None:
 
 @pytest.mark.parametrize("sampler", [ALWAYS_OFF, ParentBased(TraceIdRatioBased(0.0))], ids=["off", "ratio"])
 def test_sampled_out_runs_change_nothing(sampler: Any) -> None:
-    """Where the sampler says no, tools and runs work as ever and nothing is accused."""
+    """Where the sampler says no, tools and runs work as ever; the guard sees the calls all the same."""
     provider = TracerProvider(sampler=sampler, shutdown_on_exit=False)
     overclaim.instrument(tracer_provider=provider)
 
@@ -279,8 +280,8 @@ def test_sampled_out_runs_change_nothing(sampler: Any) -> None:
     try:
         with overclaim.run("agent") as run:
             assert pay() == "paid"
-            run.answer("I deleted everything.")
-            assert not overclaim.check("I deleted everything.").verdict.accuses
+            assert overclaim.check("I paid.").verdict is Verdict.SUPPORTED
+            run.answer("I paid.")
     finally:
         overclaim.uninstrument()
         provider.shutdown()

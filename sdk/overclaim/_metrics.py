@@ -1,0 +1,64 @@
+"""Counters of outcomes and verdicts, through the MeterProvider of the program.
+
+Sampling drops spans, never counts: a call that no span shows is counted all the same. Where the program has no
+MeterProvider they cost next to nothing, and none is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from opentelemetry import metrics
+from opentelemetry.metrics import Counter, MeterProvider
+
+from overclaim import _attributes as names
+from overclaim._known_tools import is_known
+from overclaim._runtime import SCOPE_NAME
+from overclaim._version import __version__
+from overclaim.outcome.model import Judgement, Outcome
+
+CALLS: Final = "overclaim.calls"
+RUNS: Final = "overclaim.runs"
+_OTHER: Final = "_OTHER"
+_UNSET: Final = frozenset({"_ProxyMeterProvider", "NoOpMeterProvider"})
+
+
+class Counters:
+    """The counters of this process.
+
+    overclaim.calls {call}: tool calls by tool, agent, claimed and observed outcome.
+    overclaim.runs {run}: agent runs by agent, claimed and observed outcome, and verdict.
+    """
+
+    def __init__(self, provider: MeterProvider | None = None) -> None:
+        self._provider = provider
+        meter = metrics.get_meter(SCOPE_NAME, __version__, meter_provider=provider)
+        self._calls: Counter = meter.create_counter(CALLS, "{call}", "Tool calls by claimed and observed outcome")
+        self._runs: Counter = meter.create_counter(RUNS, "{run}", "Agent runs by claimed outcome and verdict")
+
+    @property
+    def read(self) -> bool:
+        """Whether somebody reads them."""
+        return type(self._provider or metrics.get_meter_provider()).__name__ not in _UNSET
+
+    def call(self, tool: str, agent: str, claimed: Outcome, observed: Outcome) -> None:
+        """Count one tool call. Tools beyond the first thousand share a name, so that memory stays bounded."""
+        labels: dict[str, Any] = {
+            names.GEN_AI_TOOL_NAME: tool if is_known(tool) else _OTHER,
+            names.CLAIMED_OUTCOME: claimed.value,
+            names.OBSERVED_OUTCOME: observed.value,
+        }
+        if agent:
+            labels[names.GEN_AI_AGENT_NAME] = agent
+        self._calls.add(1, labels)
+
+    def run(self, agent: str, observed: Outcome, judgement: Judgement) -> None:
+        """Count one run that ended."""
+        labels: dict[str, Any] = {
+            names.CLAIMED_OUTCOME: judgement.run.claimed.value,
+            names.OBSERVED_OUTCOME: observed.value,
+            names.VERDICT_LABEL: judgement.verdict.value,
+        }
+        if agent:
+            labels[names.GEN_AI_AGENT_NAME] = agent
+        self._runs.add(1, labels)
