@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from overclaim._errors import OverclaimError
-from overclaim.doctor_command import Check
+from overclaim.doctor import Check
 from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import available

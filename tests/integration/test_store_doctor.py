@@ -7,7 +7,7 @@ import agents
 import pytest
 from stores import receive
 
-from overclaim.doctor_command import Check
+from overclaim.doctor import Check
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.server import Server
 from overclaim_detectors.doctor import checks

@@ -206,7 +206,7 @@ def test_an_instrumentor_of_the_program_stays_as_it_is(telemetry: Any, place: st
     """What the program switched on itself is its own affair: doctor and docs say that its URLs are whole."""
     from opentelemetry.instrumentation.requests import RequestsInstrumentor
 
-    from overclaim.doctor_command import clients
+    from overclaim.doctor.instrumentation import checks
 
     overclaim.uninstrument()
     RequestsInstrumentor().instrument(tracer_provider=telemetry.provider)
@@ -214,7 +214,7 @@ def test_an_instrumentor_of_the_program_stays_as_it_is(telemetry: Any, place: st
         overclaim.instrument(tracer_provider=telemetry.provider)
         with_requests(f"http://{place}/kept?page=2")
         assert telemetry.spans[0].attributes["http.url"].endswith("/kept?page=2")
-        (said,) = (check for check in clients() if check.what == "integration requests")
+        (said,) = (check for check in checks() if check.what == "integration requests")
         assert said.level == "note"
         assert "whole URLs" in said.found
     finally:

@@ -5,9 +5,20 @@ They are listed here one by one. A module per library has `probe() -> str` (why 
 being watched, and libraries that are installed but unused cost nothing.
 
     threads.py        what is current goes along into threads and executors
-    http_clients.py   the official OpenTelemetry instrumentors of requests, httpx and urllib3
+    inside.py         where evidence is looked for: inside a live call of a tool
+    http_status.py    the status of HTTP requests inside a tool, without a span
+    databases.py      errors and row counts of statements inside a tool
+    processes.py      exit codes of processes started inside a tool
+    swallowed.py      exceptions that the program's own files handle inside a tool
+    error_logs.py     records of level ERROR and above that are logged inside a tool
+    timeouts.py       waiting inside a tool that takes too long
+    http_clients.py   the official OpenTelemetry instrumentors of requests, httpx, urllib3, urllib and aiohttp
     bare_spans.py     keeps secrets of URLs and errors out of the spans of those
+    smolagents.py     smolagents: runs of agents, calls of tools
     patching.py       puts a scope around a function of a library, and takes it off again
+    langchain.py      LangChain's tools
+    langgraph.py      LangGraph's graphs, and the agents of LangChain, which are graphs
+    strands.py        Strands Agents
 """
 
 from __future__ import annotations
@@ -49,7 +60,7 @@ class Integration:
     name: what `overclaim doctor` and, after "overclaim_", OTEL_PYTHON_DISABLED_INSTRUMENTATIONS call it.
     where: its module in this package, or "module:object", which is a `Switch`.
     module: the import after which it is switched on; "" for at once.
-    distribution: the package that `module` comes from. tested: the versions of it that the tests passed with.
+    distribution: the package that `module` comes from, "" for the standard library. tested: the versions of it that the tests passed with.
     """
 
     name: str
@@ -64,13 +75,33 @@ class Integration:
 
 
 FIRST = (Integration("threads", "threads"),)
+# Evidence without spans. It comes before the instrumentors, whose spans then surround it.
+EVIDENCE_HTTP = (
+    Integration("evidence_requests", "http_status:REQUESTS", "requests", "requests", ">=2.28"),
+    Integration("evidence_httpx", "http_status:HTTPX", "httpx", "httpx", ">=0.24"),
+    Integration("evidence_httpx2", "http_status:HTTPX2", "httpx2", "httpx2"),
+    Integration("evidence_urllib3", "http_status:URLLIB3", "urllib3", "urllib3", ">=1.26"),
+    Integration("evidence_urllib", "http_status:URLLIB", "urllib.request"),
+    Integration("evidence_aiohttp", "http_status:AIOHTTP", "aiohttp", "aiohttp", ">=3.9"),
+)
+EVIDENCE = (
+    *EVIDENCE_HTTP,
+)
 HTTP_CLIENTS = (
     Integration("requests", "http_clients:REQUESTS", "requests", "requests"),
     Integration("httpx", "http_clients:HTTPX", "httpx", "httpx"),
     Integration("urllib3", "http_clients:URLLIB3", "urllib3", "urllib3"),
+    Integration("urllib", "http_clients:URLLIB", "urllib.request"),
+    Integration("aiohttp", "http_clients:AIOHTTP", "aiohttp", "aiohttp"),
 )
 # One line a framework, in alphabetical order.
-FRAMEWORKS: tuple[Integration, ...] = ()
+FRAMEWORKS: tuple[Integration, ...] = (
+    Integration("langchain", "langchain", "langchain_core.tools.base", "langchain-core", ">=1.3,<2"),
+    Integration("langgraph", "langgraph", "langgraph.pregel", "langgraph", ">=1.0,<2"),
+    Integration("smolagents", "smolagents", "smolagents.agents", "smolagents", ">=1.24,<2"),
+    Integration("strands", "strands", "strands", "strands-agents", ">=1.62,<2"),
+    Integration("strands_teams", "strands:TEAMS", "strands.multiagent", "strands-agents", ">=1.62,<2"),
+)
 
 
 @dataclass(slots=True)
@@ -88,7 +119,8 @@ _provider: TracerProvider | None = None
 
 def known(*, http_clients: bool = True) -> tuple[Integration, ...]:
     """All integrations, in the order in which they are switched on."""
-    return (*FIRST, *(HTTP_CLIENTS if http_clients else ()), *FRAMEWORKS)
+    evidence = EVIDENCE if http_clients else tuple(one for one in EVIDENCE if one not in EVIDENCE_HTTP)
+    return (*FIRST, *evidence, *(HTTP_CLIENTS if http_clients else ()), *FRAMEWORKS)
 
 
 def status() -> tuple[Switched, ...]:
@@ -119,11 +151,11 @@ def switch_off() -> None:
 
 
 def _begun(integration: Integration) -> Switched:
-    if _unwanted(integration.name):
+    if unwanted(integration.name):
         return Switched(integration, "skipped", f"named in {DISABLED}")
     if not integration.module or integration.module in sys.modules:
         return _tried(integration)
-    if not _installed(integration.distribution):
+    if integration.distribution and not _installed(integration.distribution):
         return Switched(integration, "skipped", f"{integration.distribution} is not installed")
     waiting = Switched(integration, "waiting", f"until {integration.module} is imported")
     try:
@@ -134,7 +166,8 @@ def _begun(integration: Integration) -> Switched:
     return waiting
 
 
-def _unwanted(name: str) -> bool:
+def unwanted(name: str) -> bool:
+    """Whether the environment switches an integration off."""
     listed = {one.strip().lower() for one in os.environ.get(DISABLED, "").split(",")}
     return bool(listed & {"*", "overclaim", f"overclaim_{name}"})
 
