@@ -47,6 +47,7 @@ def _of(store: Store) -> Iterator[Check]:
     yield _schema(store)
     yield from _detached(store)
     yield _passes(store)
+    yield _lost(store)
 
 
 def _where(store: Store) -> Iterator[Check]:
@@ -95,3 +96,13 @@ def _passes(store: Store) -> Check:
         return Check("ok", "detection passes", last)
     cure = "overclaim detect judges them; overclaim serve does so by itself"
     return Check("note", "detection passes", f"{last}; {rows} arrivals wait, the oldest for {waiting:.0f} s", cure)
+
+
+def _lost(store: Store) -> Check:
+    """Whether spans got lost between the agents and here, by the sampler, a full queue, or on the way."""
+    runs, lost, dropped = store.query(sql.load("doctor/lost")).rows[0]
+    if not lost and not dropped:
+        return Check("ok", "spans", f"none lost in the {runs} runs of the last 7 days")
+    found = f"{lost} of {runs} runs of the last 7 days lack some, {dropped} had attributes or events cut off"
+    cure = "they are never accused; see the agents' samplers, OTEL_BSP_MAX_QUEUE_SIZE and OTEL_SPAN_*_LIMIT"
+    return Check("note", "spans", found, cure)

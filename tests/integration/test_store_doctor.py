@@ -27,7 +27,7 @@ def test_a_healthy_store_is_described(store: Store, store_path: Path) -> None:
     said = found(f"chdb://{store_path}")
     assert {check.level for check in said.values()} == {"ok"}
     assert str(store_path) in said["store"].found
-    assert set(said) == {"store", "store engine", "store schema", "store parts", "detection passes"}
+    assert set(said) == {"store", "store engine", "store schema", "store parts", "detection passes", "spans"}
     assert "the last one with work" in said["detection passes"].found
 
 
@@ -60,3 +60,13 @@ def test_no_store_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (check,) = checks(Namespace(endpoint=None))
     assert check.level == "note"
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_lost_spans_are_told(store: Store, store_path: Path) -> None:
+    """Runs of which spans are missing are counted, with what may have taken them."""
+    row = "('a', 'b', now(), ['spans_missing'])"
+    store.command(f"INSERT INTO overclaim_runs (TraceId, SpanId, Started, Gaps) VALUES {row}")
+    said = found(f"chdb://{store_path}")["spans"]
+    assert said.level == "note"
+    assert "1 of 1 runs" in said.found
+    assert "OTEL_BSP_MAX_QUEUE_SIZE" in said.cure
