@@ -86,6 +86,11 @@ def collector() -> Iterator[list[bytes]]:
             thread.join()
 
 
+def decoded(bodies: Iterable[bytes]) -> list[Span]:
+    """The spans of the requests that arrived."""
+    return [span for body in bodies for span in decode_protobuf(body).spans]
+
+
 def example(name: str) -> Seen:
     """Run `examples/frameworks/{name}.py` as a user would; it must end well. Gives what its collector got."""
     with collector() as bodies:
@@ -93,4 +98,4 @@ def example(name: str) -> Seen:
         command = [sys.executable, str(EXAMPLES / f"{name}.py")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=env)
     assert done.returncode == 0, done.stderr
-    return Seen(tuple(span for body in bodies for span in decode_protobuf(body).spans))
+    return Seen(tuple(decoded(bodies)))

@@ -97,6 +97,8 @@ def test_exit_code_says_whether_all_is_well(base: str, capsys: pytest.CaptureFix
         ("OTEL_TRACES_EXPORTER", "none", "bad"),
         ("OTEL_BSP_MAX_QUEUE_SIZE", "64", "note"),
         ("OTEL_BSP_MAX_QUEUE_SIZE", "many", "note"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "2000", "note"),
+        ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "2s", "bad"),
         ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true", "note"),
         ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_ONLY", "note"),
     ],

@@ -10,6 +10,7 @@ from overclaim._errors import OverclaimError
 from overclaim._scrub import scrub
 from overclaim.doctor import Check
 
+_LONGEST = 60.0
 _QUEUE = 2048  # the default of OpenTelemetry
 
 
@@ -37,6 +38,7 @@ def _switches() -> Iterator[Check]:
     if exporter == "none":
         yield Check("bad", "OTEL_TRACES_EXPORTER", "none: no span is sent", "unset it, or set it to otlp")
     yield from _batches()
+    yield from _timeouts()
 
 
 def _batches() -> Iterator[Check]:
@@ -47,6 +49,19 @@ def _batches() -> Iterator[Check]:
     if not raw.isdigit() or int(raw) < _QUEUE:
         found = f"{scrub(raw, 40)}: spans are dropped when more wait, and their runs cannot be judged"
         yield Check("note", "OTEL_BSP_MAX_QUEUE_SIZE", found, f"leave it at {_QUEUE} or above")
+
+
+def _timeouts() -> Iterator[Check]:
+    """How long the exporter waits for an answer. Some SDKs take milliseconds there; Python's takes seconds."""
+    for name in ("OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"):
+        raw = os.environ.get(name, "")
+        try:
+            seconds = float(raw or 0)
+        except ValueError:
+            yield Check("bad", name, f"{scrub(raw, 40)} is no number", "give seconds, such as 10")
+            continue
+        if seconds > _LONGEST:
+            yield Check("note", name, f"{seconds:g} seconds, not milliseconds", "10 is the default")
 
 
 def _expectations() -> Iterator[Check]:
