@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
-from opentelemetry.context import Context, create_key, get_value, set_value
+from opentelemetry.context import Context, create_key, get_current, set_value
 from opentelemetry.trace import NonRecordingSpan, Span, get_current_span, set_span_in_context
 
+from overclaim._mentions import Kept
 from overclaim._runs import RunState
 from overclaim.outcome.model import NO_FACTS, Evidence, Operation, Outcome, ToolFacts
 
@@ -17,7 +18,7 @@ RECORD: Final = "_overclaim_record"
 RECORD_KEY: Final = create_key("overclaim-record")
 _LIMIT = 64
 _FILLERS = re.compile(r"[\W_]+")
-_AFTER_SERVER = ("__", ".", "/")
+_AFTER_SERVER = ("__", ".", "/", "-")
 
 
 @dataclass(slots=True)
@@ -30,22 +31,22 @@ class Inner:
     labels: dict[str, str]
     counted: bool
     operation: Operation
-    values: tuple[object, ...]
+    values: tuple[Kept, ...]
 
 
 class Record:
     """State of one live span. Children append evidence until the span ends, from any thread.
 
     tool: the tool that it calls, "" for other spans. agent: whether an agent runs in it. own: whether it is ours.
-    again: the record of the span that stands for the same call, where another instrumentor showed it before.
+    again: the record of the span that stands for the same call, where another instrumentor shows it as well.
     """
 
-    __slots__ = ("again", "agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "span_id", "tool")
+    __slots__ = ("_id", "again", "agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "tool")
 
-    def __init__(self, parent: Record | None, run: RunState | None, span_id: str) -> None:
+    def __init__(self, parent: Record | None, run: RunState | None, span_id: int) -> None:
         self.parent: Record | None = parent
         self.run: RunState | None = run
-        self.span_id = span_id
+        self._id = span_id
         self.facts: ToolFacts = NO_FACTS if parent is None else parent.facts
         self.tool = ""
         self.agent = self.own = False
@@ -53,6 +54,11 @@ class Record:
         self.inner: Inner | None = None
         self.again: Record | None = None
         self.evidence: list[Evidence] = []
+
+    @property
+    def span_id(self) -> str:
+        """The span's id as 16 hex digits; few spans have anything to show by it."""
+        return f"{self._id:016x}"
 
     def add(self, evidence: Evidence) -> None:
         """Keep one fact; the last word per target survives when there are too many."""
@@ -70,14 +76,19 @@ class Record:
             record = record.parent
         return record if record is not None and not record.done else None
 
-    def same_call(self, tool: str) -> Record | None:
-        """The live tool span in which this call of a tool is seen already; below a sub-agent it is another call."""
+    def same_call(self, tool: str, *, prefixed: bool = False) -> Record | None:
+        """The live tool span in which this call of a tool is seen already; below a sub-agent it is another call.
+
+        prefixed: whether the outer name may be this one after any prefix, as frameworks name the tools of MCP servers.
+        """
         record: Record | None = self
         while record is not None and not record.tool:
             if record.agent:
                 return None
             record = record.parent
-        return record if record is not None and not record.done and same_tool(record.tool, tool) else None
+        if record is None or record.done:
+            return None
+        return record if same_tool(record.tool, tool) or (prefixed and record.tool.endswith(f"_{tool}")) else None
 
     def close(self) -> list[Evidence]:
         """End the record: what comes later is not this span's any more."""
@@ -118,19 +129,18 @@ def record_of(span: Span) -> Record | None:
 
 def current_record(context: Context | None = None) -> Record | None:
     """The record of the current span, or of the nearest watched one around it, where that is not recorded itself."""
+    context = get_current() if context is None else context
     found = getattr(get_current_span(context), RECORD, None)
-    return found if found is not None else cast("Record | None", get_value(RECORD_KEY, context))
+    return found if found is not None else cast("Record | None", context.get(RECORD_KEY))
 
 
 def carried(span: Span, record: Record, context: Context) -> Context:
     """The context for what runs inside a span, with its record.
 
-    A span that the sampler dropped is not followed by anybody else: its children's spans would hide the record, and
-    the span may be one for all. So the context holds it as well.
+    It holds the record as well as the span does: spans that nobody follows (of a provider that is not watched, or that
+    makes none) would hide it, and one that the sampler dropped may stand for many.
     """
-    if span.is_recording():
-        setattr(span, RECORD, record)
-        return set_span_in_context(span, context)
-    inner = NonRecordingSpan(span.get_span_context())
-    setattr(inner, RECORD, record)
-    return set_value(RECORD_KEY, record, set_span_in_context(inner, context))
+    if not span.is_recording():
+        span = NonRecordingSpan(span.get_span_context())
+    setattr(span, RECORD, record)
+    return set_value(RECORD_KEY, record, set_span_in_context(span, context))

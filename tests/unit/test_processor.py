@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
-from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode, set_span_in_context
 
 import overclaim
 from overclaim import Verdict
@@ -300,3 +300,24 @@ def test_evidence_keeps_its_order_through_nested_spans_of_one_call(telemetry: An
     for span in telemetry.named("execute_tool create_order"):
         assert span.attributes["overclaim.observed.outcome"] == "failure"
         assert span.attributes["overclaim.evidence.value"][0] == "500"
+
+
+def test_spans_that_nobody_follows_do_not_hide_the_call(telemetry: Any) -> None:
+    """Inside a tool the spans of another provider, or of none, are current: evidence and nested calls find the tool."""
+
+    @overclaim.tool
+    def book() -> str:
+        overclaim.observe("failure")
+        return "booked"
+
+    @overclaim.tool
+    def plan() -> str:
+        unwatched, nothing = TracerProvider(shutdown_on_exit=False).get_tracer("a"), NoOpTracerProvider().get_tracer("b")
+        with unwatched.start_as_current_span("x"), nothing.start_as_current_span("y"):
+            overclaim.observe("failure")
+            return book()
+
+    with overclaim.run("agent"):
+        plan()
+        seen = overclaim.check("I booked it.").run.calls
+    assert [(call.tool, call.observed.outcome.value) for call in seen] == [("book", "failure"), ("plan", "failure")]
