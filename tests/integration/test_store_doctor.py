@@ -3,8 +3,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-import agents
 import pytest
+import scripted_agents as agents
 from stores import receive
 
 from overclaim.doctor import Check
@@ -64,8 +64,8 @@ def test_no_store_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_lost_spans_are_told(store: Store, store_path: Path) -> None:
     """Runs of which spans are missing are counted, with what may have taken them."""
-    row = "('a', 'b', now(), ['spans_missing'])"
-    store.command(f"INSERT INTO overclaim_runs (TraceId, SpanId, Started, Gaps) VALUES {row}")
+    insert = "INSERT INTO overclaim_runs (TraceId, SpanId, Started, Gaps) SELECT"
+    store.command(insert + " 'a', 'b', now(), ['spans_missing']")
     said = found(f"chdb://{store_path}")["spans"]
     assert said.level == "note"
     assert "1 of 1 runs" in said.found

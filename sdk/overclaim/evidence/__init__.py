@@ -1,6 +1,18 @@
 """Facts about a call that lie outside its result: what the spans below it show.
 
-http.py reads HTTP client spans by old and new attribute names; others.py database, process and RPC spans.
+From spans below it:
+
+    http.py           HTTP client spans, by old and new attribute names
+    others.py         database, process and RPC spans
+
+From hooks that make no span, and only look while a call is live (inside.py):
+
+    http_status.py    the status of HTTP requests
+    databases.py      errors and row counts of statements; sqlite.py: a connection of sqlite3 that shows them
+    processes.py      exit codes
+    swallowed.py      exceptions that the program's own files handle (Python 3.12 and newer)
+    error_logs.py     records of level ERROR and above
+    timeouts.py       waiting that takes too long
 """
 
 from __future__ import annotations
