@@ -26,6 +26,7 @@ _DELAY_MILLIS = 1000
 _TRACES_PATH = "/v1/traces"
 _log = logging.getLogger("overclaim")
 _helped: WeakSet[trace.TracerProvider] = WeakSet()
+_closers: list[_Closer] = []
 
 
 @runtime_checkable
@@ -150,6 +151,7 @@ class _Closer:
         self._wanted = threading.Event()
         self._flushed = threading.Event()
         self._start()
+        _closers.append(self)
 
     def at_exit(self) -> None:
         """Flush when the interpreter exits and when SIGTERM arrives."""
@@ -187,6 +189,12 @@ class _Closer:
             except Exception:
                 _log.debug("overclaim: flush failed", exc_info=True)
             self._flushed.set()
+
+
+def flush(seconds: float = EXIT_SECONDS) -> None:
+    """Send what has ended, of every provider that is helped; waits no longer than that for each."""
+    for closer in _closers:
+        closer.flush(seconds)
 
 
 def chain_sigterm(flush: Callable[[float], Any]) -> bool:

@@ -34,8 +34,10 @@ def python_of(name: str, envs: Path) -> Path:
     if done.exists() and done.read_text() == wanted:
         return python
     venv.create(place, with_pip=True, clear=True)
+    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-U", "pip"], check=True)  # the one that comes with Python gives up on some of these
     packages = ("-e", f"{ROOT}[http]", *TEST_PACKAGES, "-r", str(HERE / f"{name}.txt"))
-    subprocess.run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages], check=True)
+    subprocess.run([*pip, *packages], check=True)
     done.write_text(wanted)
     return python
 

@@ -15,7 +15,7 @@ import pytest
 
 from overclaim import cli
 from overclaim.doctor import GROUP, Check, Doctor, command, endpoint, environment, instrumentation
-from overclaim.integrations import Integration
+from overclaim.integrations.registry import Integration
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -172,7 +172,7 @@ def test_integrations_are_tried_for_real(monkeypatch: pytest.MonkeyPatch) -> Non
     """One that fits is named with the version; one whose library lost a function says so; one may be switched off."""
     lines = {check.what: check for check in instrumentation.checks()}
     assert lines["integration httpx"].level == "ok"
-    broken = Integration("httpx2", "nowhere", "httpx", "httpx")
+    broken = Integration("httpx2", "integrations.nowhere", "httpx", "httpx")
     monkeypatch.setattr(instrumentation, "known", lambda: (broken,))
     (first, *_) = instrumentation.checks()
     assert first.level == "note"

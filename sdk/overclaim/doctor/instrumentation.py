@@ -12,7 +12,8 @@ from opentelemetry import trace
 
 from overclaim._scrub import scrub
 from overclaim.doctor import Check
-from overclaim.integrations import DISABLED, Integration, known, status, unwanted
+from overclaim.integrations import DISABLED, known, status, unwanted
+from overclaim.integrations.registry import Integration
 
 _GROUPS = ("opentelemetry_instrumentor", "openinference_instrumentor")
 _BOUND = re.compile(r"(>=|<|==)\s*(\d+(?:\.\d+)*)")

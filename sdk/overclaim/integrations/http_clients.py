@@ -29,15 +29,15 @@ class Client:
 
     promise = _OURS
 
-    def __init__(self, library: str, class_name: str) -> None:
-        self._library, self._class_name = library, class_name
+    def __init__(self, library: str, class_name: str, instrumentor: str = "") -> None:
+        self._library, self._class_name, self._named = library, class_name, instrumentor or library
 
     def probe(self) -> str:
         """Say why it cannot be used, "" where it can."""
         if not _installed(self._library):
             return f"{self._library} is not installed"
-        if not _installed(f"opentelemetry.instrumentation.{self._library}"):
-            return f"opentelemetry-instrumentation-{self._library} is not installed"
+        if not _installed(f"opentelemetry.instrumentation.{self._named}"):
+            return f"opentelemetry-instrumentation-{self._named.replace('_', '-')} is not installed"
         return _THEIRS if self._instrumentor().is_instrumented_by_opentelemetry else ""
 
     def on(self, provider: TracerProvider) -> None:
@@ -49,7 +49,7 @@ class Client:
         self._instrumentor().uninstrument()
 
     def _instrumentor(self) -> Any:
-        module = import_module(f"opentelemetry.instrumentation.{self._library}")
+        module = import_module(f"opentelemetry.instrumentation.{self._named}")
         return getattr(module, self._class_name)()
 
 
@@ -63,3 +63,5 @@ def _installed(module: str) -> bool:
 REQUESTS = Client("requests", "RequestsInstrumentor")
 HTTPX = Client("httpx", "HTTPXClientInstrumentor")
 URLLIB3 = Client("urllib3", "URLLib3Instrumentor")
+URLLIB = Client("urllib", "URLLibInstrumentor")
+AIOHTTP = Client("aiohttp", "AioHttpClientInstrumentor", "aiohttp_client")

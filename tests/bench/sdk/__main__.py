@@ -76,8 +76,9 @@ def python_of(name: str, envs: Path) -> Path:
     python, done = place / "bin" / "python", place / "made"
     if not done.exists():
         venv.create(place, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *PEERS[name]]
-        subprocess.run(command, check=True)
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-U", "pip"], check=True)  # the one that comes with Python gives up on some of these
+        subprocess.run([*pip, *PEERS[name]], check=True)
         done.touch()
     return python
 

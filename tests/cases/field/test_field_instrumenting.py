@@ -15,7 +15,8 @@ from opentelemetry import trace
 import overclaim
 from frameworks import sent
 from overclaim import integrations
-from overclaim.integrations import Integration
+from overclaim.integrations import registry
+from overclaim.integrations.registry import Integration
 
 
 @overclaim.tool
@@ -56,8 +57,8 @@ def test_p70_a_library_without_the_patched_function_is_skipped(
     monkeypatch.setitem(sys.modules, "changed_library", library)
     switch = types.SimpleNamespace(probe=lambda: "", on=lambda _: library.run_tool, off=lambda: None)
     monkeypatch.setattr(integrations, "changed", switch, raising=False)
-    rotten = Integration("changed", "changed", "changed_library", "pytest")
-    monkeypatch.setattr(integrations, "FRAMEWORKS", (rotten, *integrations.FRAMEWORKS))
+    rotten = Integration("changed", "integrations.changed", "changed_library", "pytest")
+    monkeypatch.setattr(registry, "FRAMEWORKS", (rotten, *registry.FRAMEWORKS))
     with caplog.at_level(logging.ERROR):
         overclaim.uninstrument()
         overclaim.instrument(tracer_provider=telemetry.provider)
