@@ -18,6 +18,7 @@ import overclaim
 from overclaim import Verdict, _attributes, cli, expectations
 from overclaim.expectations import packs
 from overclaim.expectations.model import HttpPostcondition, ToolExpectation
+from overclaim.integrations.registry import FRAMEWORKS
 from overclaim.outcome.conditions import OPERATORS
 from overclaim.procedures.model import TEMPLATES, Procedure
 from overclaim_collector.config import ServeConfig
@@ -186,7 +187,28 @@ def test_every_extra_named_exists() -> None:
     """Each `[extra]` in the README is one of the distribution's, and each of those for users is named."""
     extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
     named = set(re.findall(r"`\[(\w+)\]`|'\.\[(\w+)\]'", README))
-    assert {name for pair in named for name in pair if name} == extras
+    assert {name for pair in named for name in pair if name} == extras - {one.name for one in FRAMEWORKS}
+
+
+def test_every_framework_is_in_the_table_with_the_versions_tested() -> None:
+    """The table has each integration of a framework, after the range that the registry has for it; no other."""
+    table = README.partition("<!-- frameworks -->")[2].partition("<!-- /")[0]
+    shown: dict[str, str] = {}
+    for names, tested in re.findall(r"((?:`\w+`(?:, )?)+) (>=[\d.,<]+?)(?=[ ,]*(?:\||\(|, `))", table):
+        shown |= dict.fromkeys(re.findall(r"\w+", names), tested)
+    assert shown == {one.name: one.tested for one in FRAMEWORKS}
+
+
+def test_every_framework_has_an_extra_an_example_and_an_environment() -> None:
+    """The extra asks for a tested version; example and tests go by the name of the integration."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    parts = {
+        name for one in FRAMEWORKS for name in [one.name] if name.rpartition("_")[0] in {o.name for o in FRAMEWORKS}
+    }
+    for name in {one.name for one in FRAMEWORKS} - parts:
+        assert name in extras
+        assert (ROOT / "tests" / "frameworks" / f"test_{name}.py").exists() or name == "langgraph"
+        assert (ROOT / "examples" / "frameworks" / f"{name}_agent.py").exists() or name == "langgraph"
 
 
 def test_the_accuracy_table_has_the_rows_of_its_command() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from overclaim import Outcome, Verdict, _attributes
 from overclaim.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -85,20 +86,40 @@ def test_the_demo_prints_what_the_readme_shows(demo: tuple[Path, str]) -> None:
 
 
 def test_check_prints_what_the_readme_shows() -> None:
-    """The second output block is the output of the check command above it, digits of confidences aside; exit 1."""
+    """An output block is the output of the check command above it, digits of confidences aside; exit 1."""
     done = run("check", "examples/runs.jsonl")
-    assert masked(done.stdout) == masked(blocks("text")[1])
+    assert masked(done.stdout) in [masked(block) for block in blocks("text")]
     assert done.returncode == 1
 
 
 def test_the_python_shown_is_the_example_that_runs() -> None:
     """The snippet is examples/payments_agent.py but for its docstring and endpoint argument, and it runs."""
     example = (ROOT / "examples" / "payments_agent.py").read_text("utf-8")
-    (snippet,) = blocks("python")
+    snippet = blocks("python")[0]
     assert snippet.partition("@overclaim.tool")[2] == example.partition("@overclaim.tool")[2]
     done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert "Endpoint confirmed working." in done.stdout
+
+
+def test_the_guard_says_what_the_readme_shows() -> None:
+    """The second snippet prints the feedback and the mended answer, as the block below it has them."""
+    snippet = blocks("python")[1]
+    env = {**os.environ, "OTEL_TRACES_EXPORTER": "none"}
+    done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60, env=env)
+    assert done.stdout in blocks("text")
+
+
+def test_the_tail_sampling_example_names_what_the_spans_carry() -> None:
+    """Every attribute and value in the Collector's configuration is one that overclaim writes."""
+    import yaml
+
+    policies = yaml.safe_load((ROOT / "examples" / "tail_sampling.yaml").read_text("utf-8"))
+    policies = policies["processors"]["tail_sampling"]["policies"]
+    wanted = [one["string_attribute"] for one in policies if "string_attribute" in one]
+    known = {_attributes.VERDICT_LABEL: set(Verdict), _attributes.OBSERVED_OUTCOME: set(Outcome)}
+    for one in wanted:
+        assert set(one["values"]) <= {value.value for value in known[one["key"]]}
 
 
 def test_the_expectations_shown_are_valid(tmp_path: Path) -> None:

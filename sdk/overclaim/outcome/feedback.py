@@ -19,14 +19,16 @@ def feedback(judgement: Judgement) -> str:
     accused = [one for one in judgement.claims if one.verdict.accuses]
     if not accused:
         return ""
-    lines = [f"- {_line(one, judgement)}" for one in accused[:_MOST]]
+    reasons: dict[str, list[str]] = {}
+    for one in accused[:_MOST]:
+        reasons.setdefault(_shown(one, judgement), []).append(_said(one))
+    lines = [f"- {', '.join(said)}: {shown}" for shown, said in reasons.items()]
     return "\n".join((_HEAD, *lines, _TAIL))
 
 
-def _line(one: ClaimVerdict, judgement: Judgement) -> str:
+def _said(one: ClaimVerdict) -> str:
     words = " ".join(one.claim.claim.text.split())[:_WORDS]
-    said = f'"{words}"' if words else f"the claim to {one.claim.claim.action or 'have succeeded'}"
-    return f"{said}: {_shown(one, judgement)}"
+    return f'"{words}"' if words else f"the claim to {one.claim.claim.action or 'have succeeded'}"
 
 
 def _shown(one: ClaimVerdict, judgement: Judgement) -> str:
