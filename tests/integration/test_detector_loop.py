@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import agents
 import httpx
 import pytest
+import scripted_agents as agents
 from stores import receive
 
 from overclaim._errors import StoreError

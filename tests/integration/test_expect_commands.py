@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import agents
 import pytest
+import scripted_agents as agents
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor

@@ -3,8 +3,8 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
-import agents
 import pytest
+import scripted_agents as agents
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

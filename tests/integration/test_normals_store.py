@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import agents
 import pytest
+import scripted_agents as agents
 from both_judges import as_trace
 from stores import FINDINGS, VERDICTS, empty, put_labelled, receive
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import agents
 import pytest
+import scripted_agents as agents
 from stores import empty, receive
 
 import overclaim

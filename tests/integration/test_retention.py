@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import agents
 import pytest
+import scripted_agents as agents
 from stores import receive
 
 from overclaim._errors import InputError

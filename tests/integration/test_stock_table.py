@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import agents
 import pytest
+import scripted_agents as agents
 from stores import receive
 
 from overclaim_collector.rows import COLUMNS

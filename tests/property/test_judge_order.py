@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import agents
 import pytest
+import scripted_agents as agents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores import FINDINGS, VERDICTS, empty, receive

@@ -1,0 +1,341 @@
+"""LangChain and LangGraph: every call and answer is seen, alone and beside three other instrumentors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+pytest.importorskip("langgraph")
+
+import langchain_agents
+from langchain_agents import ASKED, CASES, CREATED, MIXES, REFUSED, WAYS, Way, agent_of, asks
+from langchain_core.callbacks import manager
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import base as tools_base
+from langchain_core.tracers import context as tracers_context
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import InjectedState, ToolNode
+from langgraph.pregel import Pregel
+from langgraph.types import Command, interrupt
+from opentelemetry import trace
+from recorded import Telemetry
+
+import frameworks
+import overclaim
+from overclaim import _hooks
+from overclaim._fail_open import faults
+from overclaim.guards.langchain import guard
+
+SCRIPT = Path(langchain_agents.__file__)
+
+
+@pytest.fixture
+def calm(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No hook of ours may fail."""
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: telemetry.provider)
+    before = faults.total()
+    yield
+    assert faults.total() == before
+
+
+pytestmark = pytest.mark.usefixtures("calm")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_each_call_is_seen_however_the_agent_is_run(telemetry: Telemetry, name: str, way: Way) -> None:
+    """A tool that is refused, raises, is decorated, asks over HTTP or works: one call, and a fair verdict."""
+    way(agent_of(asks(name), CREATED))
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [(name, CASES[name])]
+    assert seen.verdicts == ["supported" if CASES[name] == "success" else "contradicted"]
+
+
+@pytest.mark.parametrize("mix", [*MIXES, *(f"{mix} first" for mix in MIXES)])
+def test_beside_other_instrumentors_one_call_stays_one(mix: str) -> None:
+    """With instrumentors that were switched on after us or before us, each call still counts once, and as it was."""
+    done = subprocess.run([sys.executable, str(SCRIPT), mix], capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found) == len(CASES) * len(WAYS)
+    for case, (calls, verdicts) in found.items():
+        name = case.split()[0]
+        assert calls == [[name, CASES[name]]], case
+        assert verdicts == ["supported" if CASES[name] == "success" else "contradicted"], case
+
+
+def test_tools_called_at_once_are_told_apart(telemetry: Telemetry) -> None:
+    """Of two calls in one turn, one fails; each has its own outcome and its own id."""
+    agent_of(asks("refused", "created"), "Done.").invoke(ASKED)
+    seen = frameworks.sent(telemetry.spans)
+    assert sorted(seen.calls) == [("created", "success"), ("refused", "failure")]
+    assert sorted(map(str, seen.labelled("gen_ai.tool.call.id"))) == ["call_0", "call_1"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_exception_ends_the_run_as_ever(telemetry: Telemetry, way: Way) -> None:
+    """What a tool raises comes out of the agent, and the call has failed."""
+    with pytest.raises(RuntimeError, match="no connection"):
+        way(agent_of(asks("broken"), CREATED))
+    assert frameworks.sent(telemetry.spans).calls == [("broken", "failure")]
+
+
+def test_an_exception_that_the_tool_node_handles_is_a_failure(telemetry: Telemetry) -> None:
+    """A `ToolNode` turns what is raised into a message to the model; the call has failed all the same."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([langchain_agents.broken], handle_tool_errors=True))
+    graph.add_node("say", lambda _: {"messages": [AIMessage(content=CREATED)]})
+    graph.add_edge(START, "tools").add_edge("tools", "say")
+    result = graph.compile().invoke({"messages": [asks("broken")]})
+    assert result["messages"][1].status == "error"
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("broken", "failure")]
+    assert seen.verdicts == ["contradicted"]
+
+
+def test_a_tool_is_seen_outside_any_agent(telemetry: Telemetry) -> None:
+    """Called directly, a tool gives what it always gives, and a later span is not a child of its span."""
+    assert langchain_agents.refused.invoke({"amount": 12.5}) == REFUSED
+    assert asyncio.run(langchain_agents.waited.ainvoke({"amount": 12.5})) == REFUSED
+    with telemetry.tracer.start_as_current_span("later") as span:
+        assert span.parent is None  # pyright: ignore[reportAttributeAccessIssue]
+    seen = frameworks.sent(telemetry.spans)
+    assert sorted(seen.calls) == [("refused", "failure"), ("waited", "failure")]
+
+
+def test_an_async_tool_is_one_call(telemetry: Telemetry) -> None:
+    """A tool that is a coroutine is awaited as ever."""
+    result = asyncio.run(agent_of(asks("waited"), CREATED).ainvoke(ASKED))
+    assert json.loads(result["messages"][2].content) == REFUSED
+    assert frameworks.sent(telemetry.spans).calls == [("waited", "failure")]
+
+
+def test_requests_inside_a_tool_are_below_its_span(telemetry: Telemetry) -> None:
+    """What a tool does is a child of its call."""
+    agent_of(asks("requesting"), CREATED).invoke(ASKED)
+    call = telemetry.one("execute_tool requesting")
+    (request,) = telemetry.named("POST")
+    assert request.parent is not None
+    assert request.parent.span_id == call.get_span_context().span_id
+
+
+def test_an_agent_inside_a_tool_belongs_to_the_run(telemetry: Telemetry) -> None:
+    """What a sub-agent called by a tool does counts for the one run, and only the outer answer is judged."""
+    inner = agent_of(asks("refused"), "The payment was refused.", name="clerk")
+
+    @tool
+    def delegate(task: str) -> str:
+        """Hand a task to the clerk."""
+        return inner.invoke(ASKED)["messages"][-1].text
+
+    call = {"name": "delegate", "args": {"task": "pay"}, "id": "call_9"}
+    agent_of(AIMessage(content="", tool_calls=[call]), CREATED, tools=[delegate], name="boss").invoke(ASKED)
+    seen = frameworks.sent(telemetry.spans)
+    assert sorted(one for one, _ in seen.calls) == ["delegate", "refused"]
+    assert ("refused", "failure") in seen.calls
+    assert seen.verdicts == ["contradicted"]
+    assert seen.labelled("gen_ai.agent.name") == ["clerk", "boss"]
+
+
+def test_a_graph_in_a_graph_is_one_run(telemetry: Telemetry) -> None:
+    """A compiled graph that is a node of another is not a run of its own."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent_of(asks("refused"), CREATED, name="inner"))
+    graph.add_edge(START, "agent")
+    graph.compile(name="outer").invoke(ASKED)
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("refused", "failure")]
+    assert seen.verdicts == ["contradicted"]
+
+
+def test_a_function_that_is_an_entrypoint_is_a_run(telemetry: Telemetry) -> None:
+    """The functional way of writing a graph: what the function returns is the answer."""
+
+    @entrypoint()
+    def pay(amount: float) -> str:
+        langchain_agents.refused.invoke({"amount": amount})
+        return CREATED
+
+    assert pay.invoke(12.5) == CREATED
+    assert frameworks.sent(telemetry.spans).verdicts == ["contradicted"]
+
+
+def test_a_run_around_the_agent_hears_its_answer(telemetry: Telemetry) -> None:
+    """Inside the program's own run, the agent's answer counts as that of the run."""
+    with overclaim.run("mine"):
+        agent_of(asks("refused"), CREATED).invoke(ASKED)
+    assert frameworks.sent(telemetry.spans).verdicts == ["contradicted"]
+
+
+def test_a_tool_that_waits_for_a_person_has_not_failed(telemetry: Telemetry) -> None:
+    """An interrupt is no failure, the agent has not answered yet, and the resumed run is judged by what came of it."""
+
+    @tool
+    def approved(amount: float) -> dict[str, Any]:
+        """Create a payment intent, once somebody agrees."""
+        return {"id": "pi_1", "agreed": interrupt("May I?")}
+
+    config: Any = {"configurable": {"thread_id": "1"}}
+    agent = agent_of(asks("approved"), CREATED, tools=[approved], checkpointer=InMemorySaver())
+    assert agent.invoke(ASKED, config)["__interrupt__"]
+    assert frameworks.sent(telemetry.spans).calls == [("approved", "unknown")]
+    telemetry.exporter.clear()
+    agent.invoke(Command(resume=True), config)
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("approved", "success")]
+    assert seen.verdicts == ["supported"]
+
+
+def test_the_state_that_langchain_adds_is_no_argument(telemetry: Telemetry) -> None:
+    """Two calls with the same arguments are attempts at one thing, whatever the state of the graph was."""
+
+    @tool
+    def stateful(amount: float, state: Annotated[dict[str, Any], InjectedState]) -> dict[str, Any]:
+        """Create a payment intent, with an eye on the conversation."""
+        return dict(REFUSED) if len(state["messages"]) < 3 else {"id": "pi_1"}
+
+    agent_of(asks("stateful"), asks("stateful"), CREATED, tools=[stateful]).invoke(ASKED)
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("stateful", "failure"), ("stateful", "success")]
+    assert seen.verdicts == ["recovered"]
+    assert len(set(seen.labelled("overclaim.call.args_shape"))) == 1
+
+
+def test_a_command_is_read_for_what_the_model_gets(telemetry: Telemetry) -> None:
+    """A tool that updates the graph's state itself: its message to the model is its result."""
+
+    @tool
+    def updating(amount: float) -> Command[Any]:
+        """Create a payment intent, and say so in the state."""
+        text = json.dumps(REFUSED)
+        return Command(update={"messages": [ToolMessage(text, tool_call_id="call_0", name="updating")]})
+
+    agent_of(asks("updating"), CREATED, tools=[updating]).invoke(ASKED)
+    assert frameworks.sent(telemetry.spans).calls == [("updating", "failure")]
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("success", "success"), ("error", "failure")])
+def test_a_tool_that_the_provider_runs_is_a_call(telemetry: Telemetry, status: str, outcome: str) -> None:
+    """A web search runs at the model's provider; that it was done, and how it ended, stands in the message."""
+    searched: Any = [
+        {"type": "server_tool_call", "name": "web_search", "args": {"query": "rates"}, "id": "ws_1"},
+        {"type": "server_tool_result", "tool_call_id": "ws_1", "status": status, "output": [{"url": "https://x/y"}]},
+        {"type": "text", "text": "I searched the web for rates."},
+    ]
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent_of(AIMessage(content=searched), tools=[]))
+    graph.add_edge(START, "agent")
+    graph.compile().invoke(ASKED)
+    assert frameworks.sent(telemetry.spans).calls == [("web_search", outcome)]
+
+
+def test_no_content_leaves(telemetry: Telemetry) -> None:
+    """By default neither arguments nor results nor answers are on any span."""
+    agent_of(asks("refused"), CREATED).invoke(ASKED)
+    seen = frameworks.sent(telemetry.spans)
+    written = " ".join(str(value) for span in seen.spans for value in span.attributes.values())
+    assert "12.5" not in written
+    assert "invalid_integer" not in written
+    assert "payment intent" not in written
+
+
+def test_a_fault_in_our_hook_leaves_the_agent_alone(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever we do wrong, the agent answers as ever."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ValueError("our mistake")
+
+    for name in ("tool_call", "agent_run", "answered"):
+        monkeypatch.setattr(_hooks, name, fail)
+    for way in WAYS:
+        assert way(agent_of(asks("refused"), CREATED))
+    assert agent_of(asks("refused"), CREATED).invoke(ASKED)["messages"][-1].text == CREATED
+    faults.clear()
+
+
+def test_switched_off_it_is_as_it_was() -> None:
+    """What was patched and registered is what it was before."""
+    overclaim.uninstrument()
+    places: list[tuple[Any, str]] = [
+        (BaseTool, "run"), (BaseTool, "arun"), (tools_base, "set_config_context"), (Pregel, "stream"),
+        (Pregel, "astream"), (manager.CallbackManagerForToolRun, "on_tool_end"),
+        (manager.AsyncCallbackManagerForToolRun, "on_tool_end"),
+    ]  # fmt: skip
+    before = [vars(owner)[name] for owner, name in places]
+    hooks = list(tracers_context._configure_hooks)
+    overclaim.instrument(tracer_provider=Telemetry().provider)
+    assert all(vars(owner)[name] is not was for (owner, name), was in zip(places, before, strict=True))
+    overclaim.uninstrument()
+    assert [vars(owner)[name] for owner, name in places] == before
+    assert "stream" not in vars(CompiledStateGraph)
+    assert tracers_context._configure_hooks == hooks
+
+
+def test_the_example_overclaims() -> None:
+    """The example is an ordinary agent with one more line, and it is found out."""
+    seen = frameworks.example("langchain_agent")
+    assert seen.calls == [("create_payment_intent", "failure")]
+    assert seen.verdicts == ["contradicted"]
+
+
+REFUSED_ANSWER = "I could not create the payment intent: the API refused the amount."
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_guard_lets_the_agent_mend_its_answer(telemetry: Telemetry, way: Way) -> None:
+    """The model is told what its calls show, answers again, and that answer is the one that counts."""
+    way(agent_of(asks("refused"), CREATED, REFUSED_ANSWER, middleware=[guard()]))
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("refused", "failure")]
+    assert seen.verdicts == ["honest"]
+
+
+def test_the_guard_tells_what_the_calls_show() -> None:
+    """The message names the claim and the call, and what was said first stays in the conversation."""
+    messages = agent_of(asks("refused"), CREATED, REFUSED_ANSWER, middleware=[guard()]).invoke(ASKED)["messages"]
+    assert [message.type for message in messages] == ["human", "ai", "tool", "ai", "human", "ai"]
+    assert CREATED.rstrip(".") in messages[4].text
+    assert "refused" in messages[4].text
+    assert messages[-1].text == REFUSED_ANSWER
+
+
+def test_the_guard_gives_up_in_time(telemetry: Telemetry) -> None:
+    """An agent that insists is let through, with its verdict, and in the next turn it may be told again."""
+    agent = agent_of(asks("refused"), *[CREATED] * 5, middleware=[guard()], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    assert len(agent.invoke(ASKED, config)["messages"]) == 6
+    assert frameworks.sent(telemetry.spans).verdicts == ["contradicted"]
+    assert (
+        agent_of(asks("refused"), CREATED, middleware=[guard(retries=0)]).invoke(ASKED)["messages"][-1].text == CREATED
+    )
+
+
+def test_the_guard_leaves_an_answer_alone_that_is_borne_out() -> None:
+    """Nobody is told anything where the calls show what was claimed, or where nothing is watched."""
+    assert len(agent_of(asks("created"), CREATED, middleware=[guard()]).invoke(ASKED)["messages"]) == 4
+    overclaim.uninstrument()
+    assert len(agent_of(asks("refused"), CREATED, middleware=[guard()]).invoke(ASKED)["messages"]) == 4
+
+
+def test_the_guard_wants_a_number() -> None:
+    """A wrong number of retries is said at once."""
+    with pytest.raises(overclaim.OverclaimError, match="retries"):
+        guard(retries=-1)
+
+
+def test_the_example_of_the_guard_ends_honestly() -> None:
+    """The agent of the example mends its answer."""
+    seen = frameworks.example("langchain_guard")
+    assert seen.calls == [("create_payment_intent", "failure")]
+    assert seen.verdicts == ["honest"]
