@@ -31,6 +31,7 @@ CALL_EFFECT: Final = "overclaim.call.effect"
 CALL_ARGS_SHAPE: Final = "overclaim.call.args_shape"
 CALL_RESULT_SHAPE: Final = "overclaim.call.result_shape"
 CALL_PREVIOUS_TOOL: Final = "overclaim.call.previous_tool"
+CALL_SPAN_ID: Final = "overclaim.call.span_id"  # of the span that stands for the same call, where there are several
 
 RUN_ID: Final = "overclaim.run.id"
 RUN_SPAN_ID: Final = "overclaim.run.span_id"

@@ -16,7 +16,7 @@ from overclaim import _content
 from overclaim._asking import asking, is_quiet
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
-from overclaim._mentions import plain_values
+from overclaim._mentions import Kept, keep, kept_values
 from overclaim._record import Inner, Record, carried, current_record
 from overclaim._runs import RunState, current_run, run_of_thread
 from overclaim._runtime import RUNTIME
@@ -32,6 +32,7 @@ from overclaim.outcome.results.deciding import in_time
 from overclaim.outcome.results.observing import exception_evidence, observe
 
 _UNSEEN = (CoroutineType, GeneratorType)
+_PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
 
 
 class Reply(NamedTuple):
@@ -46,6 +47,7 @@ class Reply(NamedTuple):
     captured: bool = True
 
 
+_NO_REPLY = Reply(None, captured=False)
 Read = Callable[[Any], Reply]
 
 
@@ -113,7 +115,7 @@ class _Joined:
             names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
             names.CALL_RESULT_SHAPE: shape_hash(reply.result),
         }
-        values = plain_values(self._arguments, reply.result) if record.run is not None else ()
+        values = keep(self._arguments, reply.result) if record.run is not None else ()
         record.inner = Inner(
             record.tool, observed.evidence, reply.captured, labels, counted=False, operation=what, values=values
         )
@@ -150,7 +152,7 @@ class _Call:
         self._read: Read = plain
         self._generation = RUNTIME.generation
         self._asking = asking(spec.name, arguments)
-        self._record = record = Record(parent, run, f"{span.get_span_context().span_id:016x}")
+        self._record = record = Record(parent, run, span.get_span_context().span_id)
         record.tool, record.own, record.facts = spec.name, True, spec.facts
         self.context = carried(span, record, context)
         # Read the arguments before the tool may change them.
@@ -181,7 +183,7 @@ class _Call:
 
     def returned(self, result: object) -> None:
         """End the span with what the result, the children and the postconditions show."""
-        reply = Reply(None, captured=False)
+        reply = _NO_REPLY
         try:
             reply = self._read(result)
             if self._asking is not None and reply.captured and self._generation == RUNTIME.generation:
@@ -196,7 +198,7 @@ class _Call:
         if isinstance(error, GeneratorExit):
             self.abandoned(None)
         else:
-            self._end(Reply(None, captured=False), error)
+            self._end(_NO_REPLY, error)
 
     def abandoned(self, result: object) -> None:
         """End the span; what was yielded so far says little about the outcome."""
@@ -209,10 +211,13 @@ class _Call:
             self._conclude(reply, error)
         except Exception as fault:
             report("tool end", fault)
-        self._record.done = True
+        self._record.let_go()
         if self._run is not None:
             self._run.closed()
-        _end_span(self._span, self._asking.ended_ns if self._asking is not None else None)
+        try:
+            self._span.end(self._asking.ended_ns if self._asking is not None else None)
+        except Exception as fault:
+            report("tool span end", fault)
 
     def _conclude(self, reply: Reply, error: BaseException | None) -> None:
         spec, record, run = self._spec, self._record, self._run
@@ -229,7 +234,7 @@ class _Call:
             effect=self._operation.effect, extra=extra, captured=reply.captured, tool=spec.name,
             arguments=self._arguments,
         )  # fmt: skip
-        values = plain_values(self._arguments, reply.result) if run is not None else ()
+        values = keep(self._arguments, reply.result) if run is not None else ()
         what, observed = settled(self._operation, observed, values, run)
         claimed = claimed_outcome(observed, raised=error is not None or reply.is_error is True)
         if RUNTIME.counters is not None:
@@ -274,14 +279,14 @@ def _operation(spec: ToolSpec, arguments: dict[str, Any]) -> Operation:
 
 
 def settled(
-    what: Operation, observed: Observation, values: tuple[object, ...], run: RunState | None
+    what: Operation, observed: Observation, values: tuple[Kept, ...], run: RunState | None
 ) -> tuple[Operation, Observation]:
     """The operation with the targets that link it to what it waits for or completes, and what the call came to."""
     waiting = observed.outcome is Outcome.PENDING
     if not waiting and (run is None or not run.pending):
         return what, observed
     earlier = run.pending if run is not None else ()
-    return concluded(what, observed, mentions(*values), earlier)
+    return concluded(what, observed, mentions(*kept_values(values)), earlier)
 
 
 @fail_open
@@ -300,12 +305,12 @@ def record_error(span: Span, error: BaseException) -> None:
 
 def _seen(result: object) -> bool:
     """Whether a result can be looked at: what is still to be awaited or iterated cannot."""
-    return not (isinstance(result, _UNSEEN) or hasattr(type(result), "__await__") or hasattr(type(result), "__anext__"))
-
-
-@fail_open
-def _end_span(span: Span, at_ns: int | None) -> None:
-    span.end(at_ns)
+    if type(result) in _PLAIN:
+        return True
+    kind = type(result)
+    if isinstance(result, _UNSEEN) or kind.__module__ == "contextlib":  # what such a manager gives is still to come
+        return False
+    return not (hasattr(kind, "__await__") or hasattr(kind, "__anext__") or hasattr(kind, "__next__"))
 
 
 def declare(evidence: Evidence) -> bool:

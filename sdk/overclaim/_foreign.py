@@ -15,7 +15,7 @@ from overclaim._asking import ask, in_event_loop, unasked
 from overclaim._calls import settled
 from overclaim._known_tools import register
 from overclaim._labels import call_labels, claimed_outcome
-from overclaim._mentions import plain_values
+from overclaim._mentions import Kept, keep
 from overclaim._postconditions import CHECKS
 from overclaim._record import Inner, Record
 from overclaim._run_scope import conclude
@@ -26,7 +26,7 @@ from overclaim.outcome.conditions import of_arguments
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
 from overclaim.outcome.operations import operation
 from overclaim.outcome.results.deciding import in_time
-from overclaim.outcome.results.observing import observe
+from overclaim.outcome.results.observing import decide, observe
 from overclaim.reading import dialects
 from overclaim.reading.dialects import Role
 from overclaim.reading.spans import Span as PlainSpan
@@ -36,11 +36,14 @@ Attributes = Mapping[str, object]
 
 def role(name: str, attributes: Attributes) -> Role:
     """What a live span stands for, as far as its name and attributes say yet."""
+    if name in dialects.SUMMARIES:
+        return Role.OTHER
     for attribute, meanings in dialects.ROLE_ATTRIBUTES:
         value = attributes.get(attribute)
         if isinstance(value, str) and value:
             return meanings.get(value.lower(), Role.OTHER)
-    return _role_by_name(name)
+    named = _role_by_name(name)
+    return Role.TOOL if named is Role.OTHER and names.GEN_AI_TOOL_NAME in attributes else named
 
 
 # Span names are few, or should be: this runs for every span of the process.
@@ -98,17 +101,18 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     labels = call_labels(seen.observed, seen.claimed, seen.operation, record.run)
     labels.update(seen.shapes)
     parent = record.parent
-    outer = parent.same_call(name) if parent is not None else None
-    if record.again is not None:
-        labels[names.CALL_SPAN_ID] = record.again.span_id
-    elif outer is None and not (inner is not None and inner.counted):
+    outer = parent.same_call(name, prefixed=dialects.MCP_METHOD in attributes) if parent is not None else None
+    again = record.again or outer
+    if again is not None:
+        labels[names.CALL_SPAN_ID] = again.span_id
+    elif inner is None or not inner.counted:
         _count(record.run, name, seen, span.get_span_context(), attributes, labels)
     span.set_attributes(labels)
     around = outer or parent
     if around is not None:
         around.inner = Inner(
-            name, seen.facts, seen.captured, {}, counted=outer is None, operation=seen.operation,
-            values=seen.values,
+            outer.tool if outer is not None else name, seen.facts, seen.captured, {}, counted=outer is None,
+            operation=seen.operation, values=seen.values,
         )  # fmt: skip
 
 
@@ -157,18 +161,21 @@ class _Seen:
         self.operation: Operation = what or operation(
             name, given, facts=record.facts, description=described if isinstance(described, str) else ""
         )
-        self.captured = dialects.has(attributes, dialects.RESULT) or (inner is not None and inner.captured)
+        shown = dialects.has(attributes, dialects.RESULT)
+        self.captured = shown or (inner is not None and inner.captured)
         extra = [*record.close(), *(inner.evidence if inner is not None else ())]
         if inner is None and not failed and flagged is not True:
             extra += [replace(one, span_id=record.span_id) for one in _verified(name, given, result)]
         self.observed: Observation = observe(
             result, is_error=True if failed else flagged, facts=record.facts, effect=self.operation.effect,
-            extra=extra, captured=self.captured, tool=name, arguments=given,
+            extra=extra, captured=shown, tool=name, arguments=given,
         )  # fmt: skip
         self.facts: tuple[Evidence, ...] = in_time(self.observed.evidence, extra)
-        self.values: tuple[object, ...] = ()
+        if self.captured and not shown:  # the result was read inside, where it was seen
+            self.observed = decide(self.facts, captured=True, effect=self.operation.effect)
+        self.values: tuple[Kept, ...] = ()
         if record.run is not None:
-            self.values = plain_values(given, result) + (inner.values if inner is not None else ())
+            self.values = keep(given, result) + (inner.values if inner is not None else ())
         self.operation, self.observed = settled(self.operation, self.observed, self.values, record.run)
         self.claimed: Outcome = claimed_outcome(self.observed, raised=failed)
         self.shapes = dict(inner.labels) if inner is not None else {}

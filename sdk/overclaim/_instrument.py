@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 from opentelemetry import metrics, trace
 
 from overclaim import _content, integrations
-from overclaim._fail_open import report
+from overclaim._fail_open import fail_open, report
 from overclaim._hashing import use_service_name
 from overclaim._postconditions import CHECKS
 from overclaim._runtime import RUNTIME, SCOPE_NAME
-from overclaim._version import __version__
 from overclaim.outcome.tool_rules import NO_RULES
 
 if TYPE_CHECKING:
+    from overclaim._metrics import Counters
     from overclaim._processor import OutcomeProcessor
     from overclaim.expectations import Expectations
 
@@ -60,7 +60,8 @@ def instrument(
             are sampled. None is made where the program has none.
         capture_content: Whether arguments, results and answers may leave the process, scrubbed and capped; by
             default OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT decides, which means no.
-        http_clients: Whether to switch on the installed OpenTelemetry instrumentors of HTTP clients.
+        http_clients: Whether to switch on the installed OpenTelemetry instrumentors of HTTP clients, and to look at the
+            status of requests inside a tool without them.
         all_tools: Whether every tool of your agents is decorated. Then any claim of a deed that no call shows is
             accused; else only where another instrumentor reports the calls, or where a decorated tool could have done
             the deed and was not called.
@@ -121,7 +122,7 @@ def _instrument(
 ) -> None:
     # Here, not above: `import overclaim` must not pay for the SDK and the exporter.
     from overclaim import _provider
-    from overclaim._metrics import Counters
+    from overclaim._tracing import tracer_of
 
     RUNTIME.capture_content = _content.wanted() if capture_content is None else capture_content
     if _provider.disabled():
@@ -130,12 +131,22 @@ def _instrument(
     use_service_name(_provider.service_name(provider) or service_name or SCOPE_NAME)
     if isinstance(provider, _provider.ProcessorHost):
         _add_processor(provider)
-    RUNTIME.counters = Counters(meters)
-    RUNTIME.tracer = provider.get_tracer(SCOPE_NAME, __version__)
+    RUNTIME.counters = _counters(meters)
+    RUNTIME.tracer = tracer_of(provider)
     integrations.switch_on(provider, http_clients=http_clients)
 
 
+@fail_open
+def _counters(meters: metrics.MeterProvider | None) -> Counters:
+    """The counters; without them everything else goes on."""
+    from overclaim._metrics import Counters
+
+    return Counters(meters)
+
+
+@fail_open
 def _add_processor(provider: Any) -> None:
+    """Watch the spans of others; where the provider does not let us, our own spans go on."""
     from overclaim._processor import OutcomeProcessor
 
     processor = _processors.get(provider)

@@ -26,7 +26,7 @@ _tools: dict[str, _Tool] = {}
 
 def register(name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> None:
     """Note a tool that is decorated, or whose span another instrumentor made."""
-    if len(_tools) < _MOST:
+    if name not in _tools and len(_tools) < _MOST:
         _tools.setdefault(name, _Tool(name, description, facts))
 
 

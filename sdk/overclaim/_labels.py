@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from overclaim import _attributes as names
@@ -11,7 +12,7 @@ from overclaim._hashing import keyed_hash, operation_label
 from overclaim._runs import RunState
 from overclaim._scrub import scrub
 from overclaim.outcome.expected import said
-from overclaim.outcome.model import Evidence, Grade, Observation, Operation, Outcome
+from overclaim.outcome.model import Effect, Evidence, Grade, Observation, Operation, Outcome
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,63}|\d{1,6}")
 _ENVELOPE = frozenset({"result_flag", "result_text"})
@@ -19,14 +20,8 @@ _ENVELOPE = frozenset({"result_flag", "result_text"})
 
 def call_labels(observed: Observation, claimed: Outcome, operation: Operation, run: RunState | None) -> dict[str, Any]:
     """The labels of one call; content-free, so they may always leave."""
-    labels: dict[str, Any] = {
-        names.CLAIMED_OUTCOME: claimed.value,
-        names.CLAIMED_SOURCE: "tool_return",
-        names.OBSERVED_OUTCOME: observed.outcome.value,
-        names.OBSERVED_GRADE: observed.grade.label,
-        names.CALL_OPERATION: operation_label(operation),
-        names.CALL_EFFECT: operation.effect.value,
-    }
+    labels: dict[str, Any] = dict(_of_words(claimed, observed.outcome, observed.grade, operation.effect))
+    labels[names.CALL_OPERATION] = operation_label(operation)
     if operation.targets:
         labels[names.CALL_TARGETS] = [keyed_hash(target) for target in operation.targets]
     if observed.evidence:
@@ -34,6 +29,18 @@ def call_labels(observed: Observation, claimed: Outcome, operation: Operation, r
     if run is not None:
         labels.update(run.marks)
     return labels
+
+
+@lru_cache(maxsize=512)
+def _of_words(claimed: Outcome, observed: Outcome, grade: Grade, effect: Effect) -> dict[str, str]:
+    """The labels of which there are only so many together."""
+    return {
+        names.CLAIMED_OUTCOME: claimed.value,
+        names.CLAIMED_SOURCE: "tool_return",
+        names.OBSERVED_OUTCOME: observed.value,
+        names.OBSERVED_GRADE: grade.label,
+        names.CALL_EFFECT: effect.value,
+    }
 
 
 def evidence_labels(evidence: Sequence[Evidence]) -> dict[str, list[str]]:
@@ -56,6 +63,8 @@ def claimed_outcome(observed: Observation, *, raised: bool) -> Outcome:
     """What the tool told the agent: an exception or an error envelope is an open failure, all else a success."""
     if raised:
         return Outcome.PENDING if observed.outcome is Outcome.PENDING else Outcome.FAILURE
+    if not observed.evidence:
+        return Outcome.SUCCESS
     if (read := said(observed)) is not None:
         return read
     told = {one.outcome for one in observed.evidence if one.kind in _ENVELOPE}

@@ -1,15 +1,21 @@
 """What a call mentions, kept small while the run lives and read only when a claim is compared with it.
 
 Reading identifiers and numbers out of a payload costs more than the call's span, and most runs make one claim
-at their end. So a call keeps the plain values it saw (bounded), and they are read then.
+at their end. So a call keeps what it saw (bounded), and that is read then: small payloads of plain values as their
+pickle, which is the fastest copy there is, of others the plain values that are in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import cast
+from typing import Any, NoReturn, cast
 
+Kept = bytes | tuple[object, ...]
+"""The payloads of a call as they are kept."""
+
+_MOST_BYTES = 32_768
 _VALUES = 256
 _NAMED = 32  # numbers of one mapping that are kept with their names
 _NAME = 40  # characters of such a name
@@ -17,6 +23,48 @@ _RECEIVERS = frozenset({"to", "recipient", "receiver", "payee", "beneficiary"})
 _TEXT = 20_000
 _DEPTH = 8
 _BUDGET = 40_000  # characters
+
+
+def keep(*payloads: object) -> tuple[Kept, ...]:
+    """What is kept of payloads until somebody reads it; no reference to them."""
+    copy = _Copy()
+    try:
+        _Pickler(copy, 4).dump(payloads)
+        return (b"".join(copy.parts),)
+    except Exception:  # too large, or more than plain values
+        return (plain_values(*payloads),)
+
+
+def kept_values(kept: Iterable[Kept]) -> tuple[object, ...]:
+    """The plain values in what was kept."""
+    values: list[object] = []
+    for one in kept:
+        values += plain_values(*pickle.loads(one)) if isinstance(one, bytes) else one
+    return tuple(values)
+
+
+class _Copy:
+    """A bounded buffer. Pickling writes in pieces, so what is too large is given up after the first ones."""
+
+    __slots__ = ("_size", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > _MOST_BYTES:
+            raise OverflowError
+        self.parts.append(part)
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles plain values, and refuses all objects that would have a say in it."""
+
+    def reducer_override(self, obj: Any) -> NoReturn:
+        """Refuse it."""
+        raise TypeError
 
 
 def plain_values(*payloads: object) -> tuple[object, ...]:
@@ -66,8 +114,10 @@ def _named(payload: object, depth: int, left: list[int]) -> dict[str, object]:
     if depth > _DEPTH or not isinstance(payload, dict | list):
         return kept
     if isinstance(payload, list):
-        rows = (_named(one, depth + 1, left) for one in islice(cast("list[object]", payload), left[0]))
-        inside = {str(at): row for at, row in enumerate(rows) if row}
+        inside: dict[str, object] = {}
+        for at, one in enumerate(islice(cast("list[object]", payload), left[0])):
+            if isinstance(one, (dict, list)) and (row := _named(cast("object", one), depth + 1, left)):
+                inside[str(at)] = row
         return {"": {"": inside}} if inside else kept  # deep enough not to be taken for fields of the payload itself
     for name, value in islice(cast("dict[object, object]", payload).items(), _NAMED):
         if left[0] > 0 and isinstance(name, str) and len(name) < _NAME:

@@ -12,6 +12,7 @@ from opentelemetry import metrics
 from opentelemetry.metrics import Counter, MeterProvider
 
 from overclaim import _attributes as names
+from overclaim._fail_open import fail_open
 from overclaim._known_tools import is_known
 from overclaim._runtime import SCOPE_NAME
 from overclaim._version import __version__
@@ -41,6 +42,7 @@ class Counters:
         """Whether somebody reads them."""
         return type(self._provider or metrics.get_meter_provider()).__name__ not in _UNSET
 
+    @fail_open
     def call(self, tool: str, agent: str, claimed: Outcome, observed: Outcome) -> None:
         """Count one tool call. Tools beyond the first thousand share a name, so that memory stays bounded."""
         labels: dict[str, Any] = {
@@ -52,6 +54,7 @@ class Counters:
             labels[names.GEN_AI_AGENT_NAME] = agent
         self._calls.add(1, labels)
 
+    @fail_open
     def run(self, agent: str, observed: Outcome, judgement: Judgement) -> None:
         """Count one run that ended."""
         labels: dict[str, Any] = {

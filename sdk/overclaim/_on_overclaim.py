@@ -45,7 +45,7 @@ class Guard:
             Overclaimed: where that was asked for; and whatever a callable raises.
         """
         if self._act == "raise":
-            raise Overclaimed(judgement, feedback(judgement))
+            raise Overclaimed(judgement, words(judgement) or "")
         return self._act(judgement) if callable(self._act) else None
 
 
@@ -87,8 +87,8 @@ def guarded(
             if judgement is None:
                 break
             guard.act(judgement)
-            if left:
-                result = function(*args, **{**kwargs, _AGAIN: feedback(judgement)})
+            if left and (told := words(judgement)):
+                result = function(*args, **{**kwargs, _AGAIN: told})
         return result
 
     return ask
@@ -107,8 +107,8 @@ def _guarded_coroutine(
             acted = guard.act(judgement)
             if inspect.isawaitable(acted):
                 await acted
-            if left:
-                result = await function(*args, **{**kwargs, _AGAIN: feedback(judgement)})
+            if left and (told := words(judgement)):
+                result = await function(*args, **{**kwargs, _AGAIN: told})
         return result
 
     return ask
@@ -122,6 +122,12 @@ def _judged(guard: Guard, state: RunState | None, read: Callable[[Any], str | No
 @fail_open
 def _read(read: Callable[[Any], str | None], result: Any) -> str | None:
     return read(result)
+
+
+@fail_open
+def words(judgement: Judgement) -> str:
+    """What to tell the agent about an answer that claims too much; None where even that goes wrong."""
+    return feedback(judgement)
 
 
 @fail_open

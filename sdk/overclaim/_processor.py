@@ -15,6 +15,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.trace import SpanKind, StatusCode
 
+from overclaim._announced import announced
 from overclaim._fail_open import report
 from overclaim._foreign import Role, finish_agent, finish_tool, open_agent, role, tool_name
 from overclaim._record import RECORD, Record, current_record
@@ -61,8 +62,19 @@ def watch(span: Span, parent_context: Context | None) -> None:
     if scope is not None and scope.name == SCOPE_NAME:
         return
     parent = current_record(parent_context)
-    run = parent.run if parent is not None and parent.run is not None else current_run(parent_context)
-    Watched(span, parent, run).attach()
+    run = parent.run if parent is not None and parent.run is not None else None
+    if run is None and not _on_behalf(span):
+        run = current_run(parent_context)
+    watched = Watched(span, parent, run)
+    watched.attach()
+    call = announced()
+    if call is not None and watched.shows(call.tool):
+        call.take(span, watched)
+
+
+def _on_behalf(span: Span) -> bool:
+    """Whether it serves a request from elsewhere, be it of this process: that is no work of the run around it."""
+    return span.kind in _SERVING and span.parent is not None and span.parent.is_remote
 
 
 class Watched(Record):
@@ -72,7 +84,7 @@ class Watched(Record):
 
     def __init__(self, span: Span, parent: Record | None, run: RunState | None) -> None:
         context = span.get_span_context()
-        super().__init__(parent, run, f"{context.span_id:016x}")
+        super().__init__(parent, run, context.span_id)
         self._span: Span | None = span
         self._end: Callable[[int | None], None] = span.end
         self._root = False
@@ -99,6 +111,15 @@ class Watched(Record):
         elif self._role is Role.AGENT and scope is not None and scope.name.startswith(WATCHING_SCOPES):
             run.report()
 
+    def shows(self, tool: str) -> bool:
+        """Whether this is a tool's span, as far as can be said at its start; some instrumentors say it at the end."""
+        span = self._span
+        if self._role is not Role.OTHER or span is None:
+            return self._role is Role.TOOL
+        scope = span.instrumentation_scope
+        named = tool in span.name and "agent" not in tool.lower()  # OpenInference takes that for an agent's run
+        return named and scope is not None and scope.name.startswith(WATCHING_SCOPES)
+
     def attach(self) -> None:
         """Put the record on the span and our `end` in front of the span's."""
         setattr(self._span, RECORD, self)
@@ -115,7 +136,7 @@ class Watched(Record):
                 self._finish(span)
             except Exception as error:
                 report("on_end", error)
-        self.done = True
+        self.let_go()
         if self._role is Role.TOOL and self.run is not None:
             self.run.closed()
         self._step_aside(span)
@@ -123,7 +144,7 @@ class Watched(Record):
 
     def _step_aside(self, span: Span) -> None:
         """Take our `end` off again, so that span and record do not keep each other alive."""
-        if vars(span).get(_END) == self.end:
+        if getattr(span, _END) == self.end:  # read like this, for asking for its `vars` makes every later look slower
             delattr(span, _END)
         self._span, self._end = None, _ended_before
         if self._root and self.run is not None:

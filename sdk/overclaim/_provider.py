@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol, cast, runtime_checkable
@@ -19,6 +20,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
 from overclaim import _mistakes
+from overclaim._fail_open import report
 from overclaim._scrub import scrub
 
 EXIT_SECONDS = 2.0
@@ -148,6 +150,7 @@ class _Closer:
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._pid = 0
+        self._until: float | None = None
         self._wanted = threading.Event()
         self._flushed = threading.Event()
         self._start()
@@ -165,15 +168,23 @@ class _Closer:
             os.register_at_fork(after_in_child=self._start)
 
     def flush(self, seconds: float) -> bool:
-        """Send what has ended; False where that took longer than it may."""
+        """Send what has ended; False where that took longer than it may.
+
+        A second SIGTERM, or one while the interpreter exits, interrupts this and flushes again: within the same time.
+        """
         if self._pid != os.getpid():
             return False
-        self._flushed.clear()
-        self._wanted.set()
-        return self._flushed.wait(seconds)
+        interrupted = self._until
+        self._until = until = interrupted or time.monotonic() + seconds
+        try:
+            self._flushed.clear()
+            self._wanted.set()
+            return self._flushed.wait(max(0.0, until - time.monotonic()))
+        finally:
+            self._until = interrupted
 
     def _start(self) -> None:
-        self._wanted, self._flushed = threading.Event(), threading.Event()
+        self._wanted, self._flushed, self._until = threading.Event(), threading.Event(), None
         try:
             threading.Thread(target=self._work, name="overclaim-flush", daemon=True).start()
             self._pid = os.getpid()
@@ -211,7 +222,10 @@ def chain_sigterm(flush: Callable[[float], Any]) -> bool:
 
 def _flushing(flush: Callable[[float], Any], previous: Any) -> Callable[[int, FrameType | None], None]:
     def on_sigterm(number: int, frame: FrameType | None) -> None:
-        flush(EXIT_SECONDS)
+        try:
+            flush(EXIT_SECONDS)
+        except Exception as error:  # gevent lets nobody wait where it handles signals
+            report("flush on SIGTERM", error)
         if callable(previous):
             previous(number, frame)
             return

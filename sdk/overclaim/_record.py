@@ -44,7 +44,7 @@ class Record:
     __slots__ = ("_id", "again", "agent", "done", "evidence", "facts", "inner", "own", "parent", "run", "tool")
 
     def __init__(self, parent: Record | None, run: RunState | None, span_id: int) -> None:
-        self.parent: Record | None = parent
+        self.parent: Record | None = _still_of_use(parent)
         self.run: RunState | None = run
         self._id = span_id
         self.facts: ToolFacts = NO_FACTS if parent is None else parent.facts
@@ -94,6 +94,26 @@ class Record:
         """End the record: what comes later is not this span's any more."""
         self.done = True
         return self.evidence
+
+    def let_go(self) -> None:
+        """The span has ended. What is above a tool's is nobody's business then, and need not stay alive with it."""
+        self.done = True
+        if self.tool:
+            self.parent = None
+
+
+def _still_of_use(record: Record | None) -> Record | None:
+    """The nearest record that anybody may ask; those of ended spans below it are let go.
+
+    Else a job that starts the next one from within would keep all before it alive. A tool's record hides what is above
+    it, an agent's some of it, ended or not.
+    """
+    while record is not None and record.done and not (record.tool or record.agent):
+        record = record.parent
+    if record is not None and record.done and record.agent:
+        while (above := record.parent) is not None and above.done and not above.tool:
+            record.parent = above.parent
+    return record
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 
 from overclaim import _mistakes
 from overclaim._fail_open import fail_open
-from overclaim._on_overclaim import Guard, OnOverclaim, feedback, guard, guarded
+from overclaim._on_overclaim import Guard, OnOverclaim, guard, guarded, words
 from overclaim._run_scope import Answer, Place, RunScope, begin_run, live_run, text_in
 from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
 from overclaim.outcome.model import Judgement
@@ -77,9 +77,10 @@ class AgentRun:
         return self._guard.accused(self._scope.state, text)
 
     def _taken(self, text: str, judgement: Judgement | None) -> str | None:
-        if judgement is not None and self._guard is not None and self._told < self._guard.retries:
+        left = judgement is not None and self._guard is not None and self._told < self._guard.retries
+        if left and judgement is not None and (told := words(judgement)):
             self._told += 1
-            return feedback(judgement)
+            return told
         if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance] # isinstance would ask the object for its __class__
             _mistakes.warn("run.answer", text, "give the text that the agent's user sees")
         elif self._scope is not None:

@@ -33,11 +33,14 @@ _NO_ANSWER = (
 def open_run(name: object, *, version: object, model: object, answer: Answer | None) -> Scope | None:
     """Begin the run of which a framework's hook tells; its own agent span, where it is current, is the run."""
     record = current_record()
-    if record is not None and record.agent and not record.done and record.run is not None and not record.run.own:
-        return _Heard(record.run, answer)
+    if record is not None and record.agent and not record.done and record.run is not None:
+        inner = record.run.span_id != record.span_id
+        if inner or not record.run.own:
+            record.run.hooked = True
+            return _Heard(record.run, answer, inner=inner)
     scope = begin_run(name, None, version, model)
     if scope is not None:
-        scope.answer, scope.hooked = answer or text_in, True
+        scope.answer, scope.hooked, scope.state.hooked = answer or text_in, True, True
         scope.state.report()
     return scope
 
@@ -47,19 +50,24 @@ def text_in(result: object) -> str | None:
 
 
 class _Heard:
-    """A run that another instrumentor's span stands for: only the answer is missing there."""
+    """A run that another instrumentor's span stands for: only the answer is missing there.
 
-    __slots__ = ("_answer", "_run", "context")
+    inner: whether it is a sub-agent of the run, which has no user.
+    """
 
-    def __init__(self, run: RunState, answer: Answer | None) -> None:
-        self._run, self._answer = run, answer or text_in
+    __slots__ = ("_answer", "_inner", "_run", "context")
+
+    def __init__(self, run: RunState, answer: Answer | None, *, inner: bool) -> None:
+        self._run, self._answer, self._inner = run, answer or text_in, inner
         self.context = None
 
     @fail_open
     def returned(self, result: object) -> None:
         """Hand the answer to the run."""
         said = self._answer(result)
-        if said:
+        if said and self._inner:
+            self._run.heard = said
+        elif said:
             self._run.say(said)
 
     def raised(self, error: BaseException) -> None:
@@ -77,6 +85,8 @@ def begin_run(name: object, run_id: object, version: object, model: object) -> R
     context = get_current()
     parent = current_record(context)
     outer = parent.run if parent is not None and parent.run is not None else current_run(context)
+    if outer is not None and outer.ended:  # what it left running is no part of it any more, and nobody waits for it
+        outer = None
     attributes = {
         names.GEN_AI_OPERATION: "invoke_agent",
         names.GEN_AI_AGENT_NAME: name,
@@ -88,17 +98,18 @@ def begin_run(name: object, run_id: object, version: object, model: object) -> R
     span = tracer.start_span(f"invoke_agent {agent}".rstrip(), context, attributes=given)
     id = uuid.uuid4().hex if run_id is None or run_id == "" else clean(str(run_id))
     state = RunState(span, agent=agent, run_id=id, outer=outer)
-    record = Record(parent, state, state.span_id)
+    record = Record(parent, state, state.context.span_id)
     record.agent = True
     state.count_span(state.context)
-    return RunScope(state, set_value(RUN_KEY, state, carried(span, record, context)))
+    return RunScope(state, record, set_value(RUN_KEY, state, carried(span, record, context)))
 
 
 class RunScope:
     """The scope of one live run. answer: finds the answer in a result; place: where a decorated function stands."""
 
-    def __init__(self, state: RunState, context: Context) -> None:
+    def __init__(self, state: RunState, record: Record, context: Context) -> None:
         self.state = state
+        self._record = record
         self.context = context
         self.answer: Answer | None = None
         self.place: Place | None = None
@@ -148,6 +159,7 @@ class RunScope:
         except Exception as fault:
             report("run end", fault)
         state.let_go()
+        self._record.let_go()
 
 
 def conclude(state: RunState) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from opentelemetry.context import Context, create_key, get_value
+from opentelemetry.context import Context, create_key, get_value, set_value
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
 
 from overclaim import _attributes as names
 from overclaim._fail_open import faults
 from overclaim._known_tools import lacks_call, would_show
+from overclaim._mentions import Kept, kept_values
 from overclaim._runtime import RUNTIME
 from overclaim.outcome.model import (
     BoundClaim,
@@ -32,15 +35,30 @@ MAX_CALLS = 2000
 MAX_TEXTS = 8
 MAX_PENDING = 32
 _THREAD_RUN = "_overclaim_run"
+_HERE: ContextVar[weakref.ref[RunState] | None] = ContextVar("overclaim-here", default=None)
+
+
+class _Seen(NamedTuple):
+    """A call that has ended, before it has its number."""
+
+    tool: str
+    operation: Operation
+    observed: Observation
+    claimed: Outcome
+    context: SpanContext
+    call_id: str | None
+    values: tuple[Kept, ...]
 
 
 class RunState:
     """One live run. Calls may end in any thread, so they are numbered under a lock.
 
     captured: whether its calls are seen here. recorded: whether its span leaves. open: how many calls have begun and
-    not ended. reported: whether another instrumentor makes a span of each call. checked: whether the guard put a verdict
-    on the span. heard: what an agent inside, of which a framework's hook told, said last; it counts where the program
-    says no answer of its own. generation: the process that opened it; a forked child must not end it.
+    not ended. reported: whether another instrumentor makes a span of each call. checked: whether the guard put a
+    verdict on the span. heard: what an agent inside, of which a framework's hook told, said last; it counts where the
+    program says no answer of its own. generation: the process that opened it; a forked child must not end it.
+    hooked: whether a framework's hook tells of it. earlier: whether it goes on with a conversation whose calls so far
+    are in other runs, so that the absence of a call means nothing.
     """
 
     def __init__(self, span: Span, *, agent: str, run_id: str, outer: RunState | None = None, own: bool = True) -> None:
@@ -57,10 +75,11 @@ class RunState:
         self._missed = False
         self._before = _trouble()
         self.spans = self.open = 0
-        self.reported = self.checked = False
-        self.calls: list[Call] = []
+        self.reported = self.checked = self.hooked = self.earlier = False
+        self._new: deque[_Seen] = deque()
+        self._calls: list[Call] = []
         self.contexts: list[SpanContext] = []
-        self._values: list[tuple[object, ...]] = []
+        self._values: list[tuple[Kept, ...]] = []
         self.texts: list[str] = []
         self.claims: list[BoundClaim] = []
         self.pending: list[Operation] = []
@@ -120,6 +139,8 @@ class RunState:
 
     def shows(self, claims: Sequence[BoundClaim]) -> bool:
         """Whether the calls that these claims lack would have shown, had there been any."""
+        if self.earlier and any(map(lacks_call, claims)):
+            return False
         if not self.watched or self.reported or RUNTIME.all_tools:
             return self.watched
         lacking = [bound.claim for bound in claims if lacks_call(bound)]
@@ -128,35 +149,50 @@ class RunState:
 
     def add_call(
         self, tool: str, operation: Operation, observed: Observation, claimed: Outcome, context: SpanContext,
-        *, call_id: str | None, values: tuple[object, ...],
+        *, call_id: str | None, values: tuple[Kept, ...],
     ) -> None:  # fmt: skip
         """Add a call that has just ended."""
-        with RUNTIME.lock:
-            if len(self.calls) >= MAX_CALLS:
-                self.miss()
-                return
-            self.calls.append(
-                Call(
-                    index=len(self.calls), tool=tool, operation=operation, observed=observed, claimed=claimed,
-                    id=call_id, span_id=f"{context.span_id:016x}",
-                )
-            )  # fmt: skip
-            self.contexts.append(context)
-            self._values.append(values)
+        if len(self._calls) + len(self._new) >= MAX_CALLS:
+            self.miss()
+        else:  # in one step, since a call may end within the end of another: see `Runtime.lock`
+            self._new.append(_Seen(tool, operation, observed, claimed, context, call_id, values))
             if observed.outcome is Outcome.PENDING:
                 self.pending.append(operation)
                 del self.pending[:-MAX_PENDING]
         if self.outer is not None:
             self.outer.add_call(tool, operation, observed, claimed, context, call_id=call_id, values=values)
 
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that have ended, in the order of their ends."""
+        with RUNTIME.lock:
+            while self._new:
+                seen = self._new.popleft()
+                self._calls.append(
+                    Call(
+                        index=len(self._calls), tool=seen.tool, operation=seen.operation, observed=seen.observed,
+                        claimed=seen.claimed, id=seen.call_id, span_id=f"{seen.context.span_id:016x}",
+                    )
+                )  # fmt: skip
+                self.contexts.append(seen.context)
+                self._values.append(seen.values)
+        return self._calls
+
     def readable_calls(self) -> tuple[Call, ...]:
         """The calls with what they mention, which is read here and only once."""
         with RUNTIME.lock:
+            calls = self.calls
             for index, values in enumerate(self._values):
                 if values:
-                    self.calls[index] = replace(self.calls[index], mentions=mentions(*values))
+                    calls[index] = replace(calls[index], mentions=mentions(*kept_values(values)))
                     self._values[index] = ()
-            return tuple(self.calls)
+            return tuple(calls)
+
+    def values_of(self, index: int) -> tuple[object, ...]:
+        """The texts and numbers of a call's arguments and result, as long as nobody read what they mention."""
+        with RUNTIME.lock:
+            kept = self._values[index] if index < len(self.calls) else ()
+        return kept_values(kept)
 
     def swap_previous_tool(self, tool: str) -> str:
         """Note the tool whose call ends now and give back the one before it."""
@@ -195,16 +231,28 @@ def current_run(context: Context | None = None) -> RunState | None:
     return found if isinstance(found, RunState) and not found.ended else None
 
 
+def outside_runs(context: Context) -> Context:
+    """The context without a run: what happens there is done on behalf of somebody else's."""
+    return set_value(RUN_KEY, None, context)
+
+
 def remember_run(thread: threading.Thread, run: RunState) -> None:
     """Note in which run a thread was started."""
     setattr(thread, _THREAD_RUN, weakref.ref(run))
 
 
+def remember_here(run: RunState | None) -> None:
+    """Note the run of which this thread or task is a part, though nothing of it is current."""
+    _HERE.set(weakref.ref(run) if run is not None else None)
+
+
 def run_of_thread() -> RunState | None:
-    """The run in which this thread was started, while it is open."""
-    found = getattr(threading.current_thread(), _THREAD_RUN, None)
-    run = found() if found is not None else None
-    return run if run is not None and not run.ended else None
+    """The run that was noted here, or in which this thread was started, while it is open."""
+    for found in (_HERE.get(), getattr(threading.current_thread(), _THREAD_RUN, None)):
+        run = found() if found is not None else None
+        if run is not None and not run.ended:
+            return run
+    return None
 
 
 def roll_up(calls: Sequence[Call]) -> Observation:

@@ -25,11 +25,13 @@ class Runtime:
     that every tool of its agents is decorated. rules: what is expected of tools, by `instrument(expectations=...)`.
     procedures: what order of calls is right, by the same. counters: of outcomes, for the program's metrics.
     forks: how often this process forked or was forked. generation: how many forks lie between it and the first one.
-    lock: guards all runs; they hold it for a few instructions only.
+    lock: guards all runs; they hold it for a few instructions only. It lets its own thread in again, since a signal
+    handler or a garbage collection may call a tool, or end one, in between.
     """
 
     __slots__ = (
-        "all_tools", "capture_content", "counters", "forks", "generation", "lock", "procedures", "rules", "tracer", "watching",
+        "all_tools", "capture_content", "counters", "forks", "generation", "lock", "procedures", "rules", "tracer",
+        "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -40,7 +42,7 @@ class Runtime:
         self.procedures: tuple[Procedure, ...] = ()
         self.watching = self.all_tools = False
         self.forks = self.generation = 0
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def forked(self) -> None:
         """Note a fork, in the parent."""
@@ -50,7 +52,7 @@ class Runtime:
         """Note a fork, in the child. Another thread of the parent may have held the lock, and it is not here."""
         self.forks += 1
         self.generation += 1
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
 
 RUNTIME = Runtime()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 from overclaim._hashing import keyed_hash
 from overclaim.outcome.results.payload import stored_items
 
 _DEPTH = 3
 _KEYS = 24
+_LONGEST = 1000  # letters of keys of which the description is kept
+_TEXT = frozenset({str})
 
 _LETTERS: dict[type, str] = {
     str: "s", int: "i", float: "f", bool: "b", bytes: "y", type(None): "n",
@@ -28,7 +31,7 @@ def describe(value: object, depth: int = _DEPTH) -> str:
     if letter is not None:
         return letter
     if issubclass(kind, dict):
-        return _describe_mapping(cast("dict[object, object]", value), depth)
+        return _describe_mapping(cast("dict[Any, object]", value), depth)
     if issubclass(kind, list | tuple):
         return "[" + _describe_first(cast("list[object]", value), depth) + "]"
     return kind.__name__
@@ -38,9 +41,21 @@ def _describe_first(value: list[object], depth: int) -> str:
     return "".join(describe(item, depth - 1) for item in islice(value, 1)) if depth else ""
 
 
-def _describe_mapping(value: dict[object, object], depth: int) -> str:
+def _describe_mapping(value: dict[Any, object], depth: int) -> str:
     if not depth:
         return "{}"
-    pairs = stored_items(value, _KEYS)
-    parts = sorted(f"{key if type(key) is str else '?'}:{describe(item, depth - 1)}" for key, item in pairs)
-    return "{" + ",".join(parts) + "}"
+    if type(value) is not dict or len(value) > _KEYS:
+        value = dict(stored_items(value, _KEYS))
+    keys = tuple(value)
+    inside = tuple([_LETTERS.get(type(item)) or describe(item, depth - 1) for item in value.values()])
+    if _TEXT.issuperset(map(type, keys)) and len("".join(keys)) <= _LONGEST:
+        return _kept(keys, inside)
+    return _joined(keys, inside)
+
+
+def _joined(keys: tuple[Any, ...], inside: tuple[str, ...]) -> str:
+    parts = (f"{key if type(key) is str else '?'}:{text}" for key, text in zip(keys, inside, strict=True))
+    return "{" + ",".join(sorted(parts)) + "}"
+
+
+_kept = lru_cache(maxsize=2048)(_joined)  # what a tool takes and gives has one shape, or a few

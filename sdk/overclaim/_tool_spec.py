@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ class ToolSpec:
     )  # fmt: skip
 
     def __init__(self, function: Callable[..., Any], name: str | None, facts: ToolFacts = NO_FACTS) -> None:
-        self.name = clean(name or getattr(function, "__name__", type(function).__name__))
+        self.name = clean(name or _name(function))
         self.span_name = f"execute_tool {self.name}"
         self.declared = facts
         self._facts, self._rules = facts, None
@@ -53,14 +54,21 @@ class ToolSpec:
 
     def arguments(self, args: Arguments, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, defaults included, without self."""
-        args = args[self.skip :]
-        given = self.defaults | dict(zip(self.parameters, args, strict=False)) | kwargs
+        if self.skip:
+            args = args[self.skip :]
+        given = {**self.defaults, **dict(zip(self.parameters, args, strict=False)), **kwargs}
         if len(args) > len(self.parameters):
             given["args"] = list(args[len(self.parameters) :])
         return given
 
 
 def _no_function() -> None: ...
+
+
+def _name(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from types import FunctionType
 from typing import Any, Protocol
 
-from opentelemetry.context import Context, attach, detach
+from opentelemetry.context import Context, attach, detach, get_current
 
 from overclaim._fail_open import report
 from overclaim._forwarding import forwarding
@@ -44,15 +45,24 @@ Start = Callable[[Arguments, dict[str, Any]], Scope | None]
 
 def wrap(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
     """A function of the same kind that opens a scope around every call; `start` may decline with None."""
-    if inspect.iscoroutinefunction(function):
-        wrapper = _coroutine(function, start)
-    elif inspect.isasyncgenfunction(function):
-        wrapper = _async_generator(function, start)
-    elif inspect.isgeneratorfunction(function):
-        wrapper = _generator(function, start)
+    for is_kind, watched in _KINDS:
+        if is_kind(function) or is_kind(type(function).__call__):  # an object that can be called
+            wrapper = watched(function, start)
+            break
     else:
         wrapper = _plain(function, start)
-    return functools.wraps(function)(wrapper)
+    wrapped = functools.wraps(function)(wrapper)
+    if not isinstance(function, FunctionType):
+        _keep_methods(function, wrapped)
+    return wrapped
+
+
+def _keep_methods(function: Callable[..., Any], wrapped: Callable[..., Any]) -> None:
+    """Hand on what else an object that can be called offers, such as the `cache_clear` of `functools.lru_cache`."""
+    kind = type(function)
+    for name in dir(kind):
+        if not name.startswith("_") and not hasattr(wrapped, name) and inspect.isroutine(getattr(kind, name, None)):
+            setattr(wrapped, name, getattr(function, name))
 
 
 def enter(scope: Scope) -> Any:
@@ -115,14 +125,14 @@ def _coroutine(function: Callable[..., Any], start: Start) -> Callable[..., Any]
             scope.raised(error)
             raise
         leave(token)
-        await _asked(scope, result)
+        await asked(scope, result)
         scope.returned(result)
         return result
 
     return forwarding(function, template, __run=run)
 
 
-async def _asked(scope: Scope, result: object) -> None:
+async def asked(scope: Scope, result: object) -> None:
     """Let a scope ask what takes time before the call counts as over. A cancellation there is the host's."""
     ask = getattr(scope, "ask", None)
     waiting = ask(result) if ask is not None else None
@@ -178,6 +188,23 @@ class _Items:
         return "".join(self._texts) if self._texts else self._last
 
 
+class _Inside:
+    """What is current while the body of a generator runs: the scope's context, then what the body left current."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, scope: Scope) -> None:
+        self._context = scope.context
+
+    def enter(self) -> Any:
+        return None if self._context is None else attached(self._context)
+
+    def leave(self, token: Any) -> None:
+        if token is not None:
+            self._context = get_current()
+            leave(token)
+
+
 # The context is current only while the body runs, never while the consumer holds the generator: so it cannot
 # leak into the consumer, and a generator that is closed elsewhere has nothing to restore.
 def _generator(function: Callable[..., Any], start: Start) -> Callable[..., Any]:
@@ -195,22 +222,22 @@ def _generator(function: Callable[..., Any], start: Start) -> Callable[..., Any]
 def _drive(
     scope: Scope, function: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]
 ) -> Generator[Any, Any, Any]:
-    items = _Items()
+    items, inside = _Items(), _Inside(scope)
     try:
         generator = function(*args, **kwargs)
         step, value = generator.send, None
         while True:
-            token = enter(scope)
+            token = inside.enter()
             try:
                 item = step(value)
             finally:
-                leave(token)
+                inside.leave(token)
             items.add(item)
             try:
                 value = yield item
                 step = generator.send
             except GeneratorExit:
-                _close(scope, generator)
+                _close(inside, generator)
                 raise
             except BaseException as thrown:
                 step, value = generator.throw, thrown
@@ -225,12 +252,12 @@ def _drive(
         raise
 
 
-def _close(scope: Scope, generator: Generator[Any, Any, Any]) -> None:
-    token = enter(scope)
+def _close(inside: _Inside, generator: Generator[Any, Any, Any]) -> None:
+    token = inside.enter()
     try:
         generator.close()
     finally:
-        leave(token)
+        inside.leave(token)
 
 
 # `yield from` does not exist for async generators, so the wrapper itself hands on what is sent and thrown in.
@@ -258,11 +285,11 @@ def _async_generator(function: Callable[..., Any], start: Start) -> Callable[...
 class _Steps:
     """An async generator that is driven step by step inside a scope."""
 
-    __slots__ = ("_generator", "_items", "_scope", "_step", "_value", "item")
+    __slots__ = ("_generator", "_inside", "_items", "_scope", "_step", "_value", "item")
 
     def __init__(self, scope: Scope, generator: AsyncGenerator[Any, Any]) -> None:
         self._scope, self._generator = scope, generator
-        self._items = _Items()
+        self._items, self._inside = _Items(), _Inside(scope)
         self._step: Callable[[Any], Awaitable[Any]] = generator.asend
         self._value: Any = None
         self.item: Any = None
@@ -270,13 +297,13 @@ class _Steps:
     async def move(self) -> bool:
         """Take the next step; False at the end."""
         try:
-            token = enter(self._scope)
+            token = self._inside.enter()
             try:
                 self.item = await self._step(self._value)
             finally:
-                leave(token)
+                self._inside.leave(token)
         except StopAsyncIteration:
-            await _asked(self._scope, self._items.result())
+            await asked(self._scope, self._items.result())
             self._scope.returned(self._items.result())
             return False
         except BaseException as error:
@@ -296,8 +323,19 @@ class _Steps:
     async def close(self) -> None:
         """Close the generator before its end."""
         try:
-            await self._generator.aclose()
+            token = self._inside.enter()
+            try:
+                await self._generator.aclose()
+            finally:
+                self._inside.leave(token)
         except BaseException as error:
             self._scope.raised(error)
             raise
         self._scope.abandoned(self._items.result())
+
+
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Callable[..., Any], Start], Callable[..., Any]]], ...] = (
+    (inspect.iscoroutinefunction, _coroutine),
+    (inspect.isasyncgenfunction, _async_generator),
+    (inspect.isgeneratorfunction, _generator),
+)

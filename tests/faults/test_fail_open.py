@@ -25,7 +25,7 @@ HOOKS = [
     for name in (
         "current_record", "current_run", "get_current", "set_span_in_context", "carried", "Record", "operation",
         "shape_hash", "observe", "exception_evidence", "claimed_outcome", "call_labels", "failure_type", "type_name",
-        "plain_values", "settled", "record_error",
+        "keep", "settled", "record_error",
     )
 ] + [
     ("_calls", "run_of_thread"),

@@ -7,8 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import httpx
 import pytest
@@ -95,7 +98,37 @@ def with_urllib3(url: str) -> None:
         pool.request("POST", url, body=MARKER, headers=HEADERS, timeout=0.2)
 
 
-CLIENTS = [with_requests, with_httpx, with_httpx_async, with_urllib3]
+def with_urllib(url: str) -> None:
+    """By urllib, whose instrumentor need not be there. It takes no user info, and follows redirects of a GET only."""
+    pytest.importorskip("opentelemetry.instrumentation.urllib")
+    bare = url.replace(f"{MARKER}:{MARKER}@", "")
+    data = None if "/redirect" in url or "/forever" in url else MARKER.encode()
+    with suppress(OSError, HTTPException):
+        try:
+            with urlopen(Request(bare, data, HEADERS), timeout=0.2) as answer:
+                answer.read()
+        except HTTPError as error:
+            error.close()
+
+
+def with_aiohttp(url: str) -> None:
+    """By aiohttp, which need not be there, nor its instrumentor."""
+    aiohttp = pytest.importorskip("aiohttp")
+    pytest.importorskip("opentelemetry.instrumentation.aiohttp_client")
+
+    async def post() -> None:
+        timeout = aiohttp.ClientTimeout(total=0.2)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.post(url, data=MARKER, headers={"x-note": MARKER}, max_redirects=3) as answer,
+        ):
+            await answer.read()
+
+    with suppress(aiohttp.ClientError, TimeoutError):
+        asyncio.run(post())
+
+
+CLIENTS = [with_requests, with_httpx, with_httpx_async, with_urllib3, with_urllib, with_aiohttp]
 PATHS = ["/kept", "/redirect", "/forever", "/slow", "/broken", "/bad", "refused", "no-host"]
 
 

@@ -118,11 +118,11 @@ def test_void_results_come_with_the_success_of_the_request(outcome: Outcome) -> 
 
 def test_order_survives_where_there_is_too_much_to_keep() -> None:
     """A record of a live span keeps the last word per target, at its place in time."""
-    record = Record(None, None, "1" * 16)
+    record = Record(None, None, 1)
     for one in ("GET /a 200", "GET /a timeout", *(f"GET /{number} 200" for number in range(200)), "GET /a 200"):
         record.add(http(one))
     assert decide(record.close(), captured=True).outcome is S
-    late = Record(None, None, "1" * 16)
+    late = Record(None, None, 1)
     for one in ("GET /a timeout", *(f"POST /{number} 200" for number in range(200)), "GET /a timeout"):
         late.add(http(one))
     assert decide(late.close(), captured=True, effect=Effect.WRITE).outcome is F

@@ -312,7 +312,8 @@ def test_spans_that_nobody_follows_do_not_hide_the_call(telemetry: Any) -> None:
 
     @overclaim.tool
     def plan() -> str:
-        unwatched, nothing = TracerProvider(shutdown_on_exit=False).get_tracer("a"), NoOpTracerProvider().get_tracer("b")
+        unwatched = TracerProvider(shutdown_on_exit=False).get_tracer("a")
+        nothing = NoOpTracerProvider().get_tracer("b")
         with unwatched.start_as_current_span("x"), nothing.start_as_current_span("y"):
             overclaim.observe("failure")
             return book()

@@ -227,6 +227,52 @@ def test_generator_context_does_not_leak(telemetry: Any) -> None:
     assert telemetry.one("outside 1").parent is None
 
 
+@pytest.mark.parametrize("kind", ["generator", "async generator"])
+def test_a_span_that_a_generator_holds_open_stays_around_what_follows(telemetry: Any, kind: str) -> None:
+    """A span of the body that is open while an item is handed out is current again in the next step, and at the end."""
+
+    def below(name: str) -> None:
+        with telemetry.tracer.start_as_current_span(name):
+            pass
+
+    @overclaim.tool
+    def lines() -> Any:
+        with telemetry.tracer.start_as_current_span("held"):
+            try:
+                yield 1
+                below("next step")
+                yield 2
+            finally:
+                below("clean-up")
+
+    @overclaim.tool
+    async def stream() -> Any:
+        with telemetry.tracer.start_as_current_span("held"):
+            try:
+                yield 1
+                below("next step")
+                yield 2
+            finally:
+                below("clean-up")
+
+    async def main() -> None:
+        items = stream()
+        await anext(items)
+        await anext(items)
+        await items.aclose()
+
+    if kind == "generator":
+        items = lines()
+        next(items)
+        next(items)
+        items.close()
+    else:
+        asyncio.run(main())
+    held = telemetry.one("held").context.span_id
+    assert telemetry.one("next step").parent.span_id == held
+    assert telemetry.one("clean-up").parent.span_id == held
+
+
 def test_abandoned_generator_ends_its_span(telemetry: Any, caplog: pytest.LogCaptureFixture) -> None:
     """A generator that is dropped half-way ends its span without an error and without a log line."""
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, thread
 from typing import Any
 
-from opentelemetry.context import Context, get_current
-from opentelemetry.trace import TracerProvider
+from opentelemetry.context import Context, get_current, set_value
+from opentelemetry.trace import TracerProvider, set_span_in_context
 
 from overclaim._fail_open import fail_open
 from overclaim._record import current_record
-from overclaim._runs import current_run, remember_run
+from overclaim._runs import RUN_KEY, current_run, remember_run, run_of_thread
 from overclaim._wrapping import attached, leave
 
 _WORKER = getattr(thread, "_worker", None)  # a worker serves whoever comes, so it belongs to no run
@@ -39,7 +39,10 @@ def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
 def _open_context() -> Context | None:
     """What is current here, None where neither a run nor a call is open."""
     context = get_current()
-    return None if current_record(context) is None and current_run(context) is None else context
+    if current_record(context) is not None or current_run(context) is not None:
+        return context
+    run = run_of_thread()
+    return None if run is None else set_value(RUN_KEY, run, set_span_in_context(run.span, context))
 
 
 def _carried(function: Callable[..., Any], context: Context) -> Callable[..., Any]:
@@ -67,7 +70,7 @@ def _remember(started: threading.Thread) -> None:
     if getattr(started, "_target", None) is _WORKER:
         return
     record = current_record()
-    run = record.run if record is not None and record.run is not None else current_run()
+    run = record.run if record is not None and record.run is not None else current_run() or run_of_thread()
     if run is not None:
         remember_run(started, run)
 

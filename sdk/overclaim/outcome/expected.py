@@ -11,7 +11,8 @@ from overclaim.outcome.model import Condition, Evidence, Grade, Observation, Out
 _PAYLOAD: Final = frozenset({"result_flag", "result_text", "row_count", "empty_result", "exit_code"})
 _DECIDING: Final = frozenset({"expected.success", "expected.failure", "expected.pending"})
 _SAID: Final = {"expected.success": Outcome.SUCCESS, "expected.pending": Outcome.PENDING}
-_LEFT: Final = frozenset({"exception.raised", "exception.text", "flag.is_error"})
+_RAISED: Final = frozenset({"exception.raised", "exception.timeout"})
+_LEFT: Final = _RAISED | {"exception.text", "flag.is_error"}
 _MAX_FIELD: Final = 64
 # How a tool that reports problems reports them. What is missing here, such as an exception, a command that is not
 # there or an exit code above 1, is a trouble of its own.
@@ -83,7 +84,7 @@ def _verified(evidence: list[Evidence], verified: set[Outcome]) -> list[Evidence
     pending = any(one.outcome is Outcome.PENDING and one.grade is Grade.STRUCTURED for one in evidence)
     if Outcome.FAILURE in verified and pending:
         return [_doubted(one) if one.kind == "postcondition" else one for one in evidence]
-    return [one if one.kind == "postcondition" or one.rule == "exception.raised" else _doubted(one) for one in evidence]
+    return [one if one.kind == "postcondition" or one.rule in _RAISED else _doubted(one) for one in evidence]
 
 
 def _is_told(one: Evidence) -> bool:

@@ -56,6 +56,7 @@ _SENT = re.compile(
     r"[^.!?;,\n]{0,30}\b(?:sent|mailed|e-?mailed)\b",
     re.I,
 )
+_SQL_TAGS = frozenset("IUDMC")  # how one begins
 _SQL_TAG = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|COPY)(?: 0)? (\d{1,9})")
 # What holds none of these holds neither identifiers nor numbers.
 _ANYTHING = re.compile(r"[\d@/._\"“«„‘`']")
@@ -72,11 +73,13 @@ def normal(text: str) -> str:
 def identifiers(text: str) -> tuple[str, ...]:
     """Identifiers in free text, normalised, in order, once each: e-mails, URLs, paths, files, codes, quoted names."""
     window = text[:MAX_TEXT]
+    if not _ANYTHING.search(window):
+        return ()
     urls = _URL.findall(window) if "://" in window else ()
     rest = _URL.sub(" ", window) if urls else window
     named = map(_shaped, dict.fromkeys(_TOKEN.findall(rest)))
-    quoted = _QUOTED_NAME.findall(window)
-    return _unique(islice(filter(None, chain(map(normal, urls), named, map(normal, quoted))), MAX_FOUND))
+    quoted = map(normal, _QUOTED_NAME.findall(window))
+    return tuple(dict.fromkeys(islice(filter(None, chain(map(normal, urls), named, quoted)), MAX_FOUND)))
 
 
 @lru_cache(maxsize=8_192)
@@ -94,7 +97,7 @@ def is_code(token: str) -> bool:
 def numbers(text: str) -> tuple[str, ...]:
     """Numbers in free text, normalised ("1,520.00" -> "1520", "45.50" -> "45.5"), in order, without repeats."""
     found = _NUMBER.findall(text[:MAX_TEXT])[:MAX_FOUND]
-    return _unique(map(normal_number, dict.fromkeys(found)))
+    return tuple(dict.fromkeys(map(normal_number, dict.fromkeys(found)))) if found else ()
 
 
 @lru_cache(maxsize=4_096)
@@ -150,7 +153,7 @@ def _of_leaf(leaf: object) -> Iterable[str]:
     if isinstance(leaf, float):
         return (normal_number(repr(leaf)),)
     text = str(leaf)
-    return _of_short_text(text) if len(text) <= MAX_SHORT else tuple(_of_text(text[:MAX_TEXT]))
+    return _of_short_text(text) if len(text) <= MAX_SHORT else _of_text(text[:MAX_TEXT])
 
 
 # The payloads of a run, and of many runs, tell the same ids, names and states over and over.
@@ -159,15 +162,18 @@ def _of_short_text(text: str) -> tuple[str, ...]:
     return (*_of_text(text), normal(text))
 
 
-def _of_text(text: str) -> Iterator[str]:
+def _of_text(text: str) -> list[str]:
     if not _ANYTHING.search(text):
-        return
-    yield from identifiers(text)
-    yield from numbers(text)
-    yield from (digits.lstrip("0") or "0" for digits in dict.fromkeys(_DIGITS.findall(text)[:MAX_FOUND]))
-    yield from _counts(text)
-    if "%" in text:
-        yield from (f"{normal_number(share)}%" for share in islice(_SHARE.findall(text), MAX_FOUND))
+        return []
+    found = [*identifiers(text)]
+    digits = _DIGITS.findall(text)
+    if digits:  # without any there is no number, no count and no share
+        found += numbers(text)
+        found += [some.lstrip("0") or "0" for some in dict.fromkeys(digits[:MAX_FOUND])]
+        found += _counts(text)
+        if "%" in text:
+            found += [f"{normal_number(share)}%" for share in islice(_SHARE.findall(text), MAX_FOUND)]
+    return found
 
 
 def counts(seen: frozenset[str], kind: str = "done") -> dict[str, int]:
@@ -178,10 +184,10 @@ def counts(seen: frozenset[str], kind: str = "done") -> dict[str, int]:
 
 def _counts(text: str) -> Iterator[str]:
     """Counts of things done in a text: fields of JSON and YAML, "9 rows inserted", the tag of an SQL statement."""
-    if tag := _SQL_TAG.fullmatch(text):
+    if text[0] in _SQL_TAGS and (tag := _SQL_TAG.fullmatch(text)):
         yield f"affected={tag[2]}"
     fields = _fields(text[:MAX_COUNTED]) if ":" in text or "=" in text else ()
-    told = ((name, count) for count, name in _TOLD.findall(text[:MAX_TOLD]))
+    told = ((name, count) for count, name in _TOLD.findall(text[:MAX_TOLD])) if " " in text else ()
     yield from (
         f"{'_'.join(split_name(name))}={int(count)}" for name, count in chain(fields, told) if _counts_something(name)
     )
@@ -200,6 +206,7 @@ def _counts_something(name: str) -> bool:
     return _is_count(name, "done") or _is_count(name, "wanted")
 
 
+@lru_cache(maxsize=8_192)
 def _is_count(name: str, kind: str) -> bool:
     """Whether a field of this name tells how many things were done: "rows_inserted", but not "created_at"."""
     parts = frozenset(split_name(name))
@@ -209,9 +216,9 @@ def _is_count(name: str, kind: str) -> bool:
 def _leaves(values: tuple[object, ...]) -> Iterator[object]:
     """The texts and numbers of payloads and the sizes of their lists, in order. Shared parts count each time."""
     for value in islice(_nodes(values), MAX_NODES):
-        if isinstance(value, str | int | float):
+        if isinstance(value, (str, int, float)):
             yield value
-        elif isinstance(value, dict | Mapping):
+        elif isinstance(value, (dict, Mapping)):
             yield from _counted(cast("Mapping[object, object]", value))
         elif isinstance(value, list | tuple | set | frozenset):
             yield len(cast("list[object]", value))
@@ -245,14 +252,10 @@ def _nodes(values: tuple[object, ...]) -> Iterator[object]:
 
 
 def _inside(value: object) -> Iterator[object] | None:
-    if isinstance(value, str | int | float):
+    if isinstance(value, (str, int, float)):
         return None
-    if isinstance(value, dict | Mapping):
+    if isinstance(value, (dict, Mapping)):
         return islice(cast("Mapping[object, object]", value).values(), MAX_FOUND)
     if isinstance(value, list | tuple | set | frozenset):
         return islice(cast("list[object]", value), MAX_FOUND)
     return None
-
-
-def _unique(values: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for one in values if one))

@@ -7,11 +7,11 @@ key: only identifiers go into it, never amounts or texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import urlsplit
 
 from overclaim.outcome.lexicon import Action, actions, table, words
@@ -25,6 +25,9 @@ from overclaim.outcome.words import singular, split_name
 __all__ = ["identifiers", "mentions", "numbers", "operation"]
 
 MAX_TARGETS = 16
+_MOST_NAMED = 64  # arguments that are looked at
+_MOST_KEYS = 32  # arguments whose names are remembered together
+_SCALARS = (str, int, float, type(None))
 _NAME = re.compile(r"[A-Za-z][\w./:-]{2,60}")  # what may be the name of a deed
 _SLUG = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")  # "gate-a": how things of one kind are told apart
 _MUTATION = re.compile(r"\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?(\w+)")
@@ -54,7 +57,8 @@ def operation(
     what = found.key or tool.lower()
     targets = _declared_targets(given, facts.target) or found.targets if facts.target else found.targets
     key = f"{found.action or 'call'}:{what}:{'|'.join(sorted(targets))}"
-    return replace(found, effect=found.effect if facts.read_only is None else facts.effect, targets=targets, key=key)
+    effect = found.effect if facts.read_only is None else facts.effect
+    return Operation(found.action, found.objects, targets, effect, key)
 
 
 def _declared_targets(given: Mapping[str, object], paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -93,9 +97,14 @@ def _texts(given: Mapping[str, object], kind: str) -> Iterator[str]:
 
 def _generic(tool: str, given: Mapping[str, object]) -> Operation | None:
     """A tool that can do anything says what it does by its arguments."""
-    if _generic_names().isdisjoint(given) and not set(split_name(tool)) <= words("arguments", "shells"):
+    if _generic_names().isdisjoint(given) and not _is_shell(tool):
         return None
     return _http(given) or _sql(given) or _shell(tool, given)
+
+
+@lru_cache(maxsize=1024)
+def _is_shell(tool: str) -> bool:
+    return words("arguments", "shells").issuperset(split_name(tool))
 
 
 @cache
@@ -185,21 +194,50 @@ def _posted(given: Mapping[str, object]) -> Operation | None:
 
 
 def _named(tool: str, given: Mapping[str, object], description: str) -> Operation:
-    action, objects = name_action(tool, description[:80])
+    keys = tuple(given)
+    deed = _deed(tool, description[:80], keys) if len(keys) <= _MOST_KEYS else _read_deed(tool, description[:80], keys)
+    name, effect = deed.action, deed.effect
+    if deed.looked_up and not any(_texts(given, "deed")):
+        name, effect = "read", Effect.READ
+    targets = _targets(given, deed.names)
+    also = _by_the_way(name, given, deed.addressed, targets) if effect is Effect.WRITE else ()
+    return Operation(name, (*deed.objects, *also), targets, effect)
+
+
+class _Deed(NamedTuple):
+    """What the names of a tool and of its arguments tell, whatever their values.
+
+    looked_up: whether it is a mere name of something to look up, unless an argument tells better. names: what each
+    argument is. addressed: those that may say who gets to know of a change.
+    """
+
+    action: str
+    effect: Effect
+    objects: tuple[str, ...]
+    looked_up: bool
+    names: tuple[_Name, ...]
+    addressed: tuple[str, ...]
+
+
+def _read_deed(tool: str, description: str, keys: tuple[str, ...]) -> _Deed:
+    action, objects = name_action(tool, description)
     if action is None and tool.lower() in table("programs")["does"]["test"]:
         action = actions()["test"]
-    if action is None and looks_up(tool) and not any(_texts(given, "deed")):
-        action = actions()["read"]
-    action = _confirming(action, given)
+    action = _confirming(action, keys)
     name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
-    targets = _targets(given)
-    also = _by_the_way(name, given, targets) if effect is Effect.WRITE else ()
-    return Operation(name, (*objects, *also), targets, effect)
+    named = tuple(_name(str(key)) for key in islice(keys, _MOST_NAMED))
+    addressed = tuple(key for key in keys if key in words("arguments", "addressed"))
+    return _Deed(name, effect, objects, action is None and looks_up(tool), named, addressed)
 
 
-def _by_the_way(action: str, given: Mapping[str, object], targets: tuple[str, ...]) -> tuple[str, ...]:
+_deed = lru_cache(maxsize=1024)(_read_deed)  # tools are few, and called with the same arguments
+
+
+def _by_the_way(
+    action: str, given: Mapping[str, object], addressed: tuple[str, ...], targets: tuple[str, ...]
+) -> tuple[str, ...]:
     """What else a change does, as verbs: a channel or attendees get to know of it, and trash is for deleting."""
-    told = any(_is_told(given.get(name)) for name in words("arguments", "addressed") if name in given)
+    told = any(_is_told(given.get(name)) for name in addressed) if addressed else False
     dropped = action == "move" and any(_TRASH.search(target) for target in targets)
     return (*(["notify"] if told else []), *(["delete"] if dropped else []))
 
@@ -211,30 +249,31 @@ def _is_told(value: object) -> bool:
     return isinstance(value, list) and value != []
 
 
-def _confirming(action: Action | None, given: Mapping[str, object]) -> Action | None:
+def _confirming(action: Action | None, keys: tuple[str, ...]) -> Action | None:
     """Verifying with a code, PIN or OTP confirms something; it does not just look at it."""
-    if action and action.check and set(given) & words("arguments", "codes"):
+    if action and action.check and not words("arguments", "codes").isdisjoint(keys):
         return actions()["confirm"]
     return action
 
 
-def _targets(given: Mapping[str, object]) -> tuple[str, ...]:
+def _targets(given: Mapping[str, object], names: Iterable[_Name]) -> tuple[str, ...]:
     """What the arguments identify. People and accounts are the context where something more precise is named."""
-    named = list(islice(_named_values(given, 0), 4 * MAX_TARGETS))
-    precise = [value for key, value in named if not _is(key, "context")]
+    named = list(islice(_named_values(given, names, 0), 4 * MAX_TARGETS))
+    precise = [value for name, value in named if not name.context]
     return tuple(dict.fromkeys(precise or [value for _, value in named]))[:MAX_TARGETS]
 
 
-def _named_values(given: Mapping[str, object], depth: int) -> Iterator[tuple[str, str]]:
-    for key, value in islice(given.items(), 64):
-        if _is(str(key), "free_text"):
+def _named_values(given: Mapping[str, object], names: Iterable[_Name], depth: int) -> Iterator[tuple[_Name, str]]:
+    for name, value in zip(names, given.values(), strict=False):
+        if name.free_text:
             continue
-        if isinstance(value, Mapping) and depth < 1:
-            yield from _named_values(cast("Mapping[str, object]", value), depth + 1)
+        if not isinstance(value, _SCALARS) and isinstance(value, Mapping) and depth < 1:
+            inside = cast("Mapping[str, object]", value)
+            yield from _named_values(inside, [_name(str(key)) for key in islice(inside, _MOST_NAMED)], depth + 1)
             continue
         for one in _several(cast("object", value))[:MAX_TARGETS]:
-            if found := _identifier(str(key), one):
-                yield str(key), found
+            if found := _identifier(name, one):
+                yield name, found
 
 
 def _several(value: object) -> list[object]:
@@ -243,20 +282,29 @@ def _several(value: object) -> list[object]:
     return cast("list[object]", listed) if isinstance(listed, list) else [value]
 
 
+class _Name(NamedTuple):
+    """What a word of an argument's name makes of its value."""
+
+    free_text: bool
+    context: bool
+    identifying: bool
+    options: bool
+
+
 @lru_cache(maxsize=4096)
-def _is(key: str, kind: str) -> bool:
-    """Whether a word of an argument's name is one of a kind of the lexicon. Names are few and their values many."""
-    return not words("arguments", kind).isdisjoint(split_name(key))
+def _name(key: str) -> _Name:
+    """What an argument is by its name, of which there are few, and many values."""
+    return _Name(*(not words("arguments", kind).isdisjoint(split_name(key)) for kind in _Name._fields))
 
 
 def _too_long(value: str | int) -> bool:
     return value.bit_length() > 256 if isinstance(value, int) else len(value) > 300
 
 
-def _identifier(key: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or _too_long(value):
+def _identifier(name: _Name, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or _too_long(value):
         return ""
     text = normal(str(value))
-    if _is(key, "identifying") or (_SLUG.fullmatch(text) and not _is(key, "options")):
+    if name.identifying or (_SLUG.fullmatch(text) and not name.options):
         return text
     return text if isinstance(value, str) and text in identifiers(value) and not numbers(value) else ""

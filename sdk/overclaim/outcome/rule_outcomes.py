@@ -16,7 +16,7 @@ _OUTCOMES = {
         "http.status_2xx", "http.status_3xx", "http.expected", "exit.zero", "exit.expected", "exit.as_asked", "db.ok",
         "grpc.ok", "flag.success_true", "status_word.success", "empty.allowed",
         "record.status_word_success", "status_word.as_asked",
-        "expected.success", "expected.report", "postcondition.held",
+        "expected.success", "expected.report", "postcondition.held", "db.rows",
     ),
     Outcome.FAILURE: (
         "http.status_4xx", "http.status_5xx", "http.no_response", "exit.nonzero", "exception.raised", "exception.text",
@@ -29,7 +29,8 @@ _OUTCOMES = {
         "claim.value_mismatch", "target.other", "target.not_reached", "target.not_asked", "target.from_nowhere",
         "target.other_date", "target.other_time", "quantity.fewer_done", "quantity.other_amount",
         "quantity.other_value", "target.other_receiver", "quantity.other_share", "verification.differs",
-        "operation.last_outcome_failed", "expected.failure", "postcondition.failed",
+        "operation.last_outcome_failed", "expected.failure", "postcondition.failed", "exception.timeout",
+        "exception.handled", "wait.timeout", "exit.timeout", "log.error",
     ),
     Outcome.PENDING: (
         "http.status_202", "exception.pending", "flag.action_required", "flag.pending_true", "status_word.pending",
@@ -39,11 +40,11 @@ _OUTCOMES = {
     ),
     Outcome.EMPTY: (
         "exit.one_silent", "empty.output", "empty.frames_only", "flag.found_false", "status_word.empty",
-        "record.status_word_empty", "empty.unusual", "empty.usual_miss",
+        "record.status_word_empty", "empty.unusual", "empty.usual_miss", "db.rows_0",
     ),
     Outcome.UNKNOWN: (
-        "http.status_1xx", "http.status_other", "exception.control", "text.redacted", "text.object_repr",
-        "expected.unread", "postcondition.unanswered",
+        "http.status_1xx", "http.status_other", "exception.control", "exception.cancelled", "text.redacted",
+        "text.object_repr", "expected.unread", "postcondition.unanswered",
     ),
 }  # fmt: skip
 

@@ -27,6 +27,8 @@ class Role(Enum):
 
 
 _MODEL = ("chat", "generate_content", "text_completion", "fetch_response")
+MCP_METHOD = "mcp.method.name"
+TOOLS_CALL = "tools/call"
 # Attribute, then what its values (lower case) mean; the first attribute present decides.
 ROLE_ATTRIBUTES: tuple[tuple[str, dict[str, Role]], ...] = (
     (
@@ -37,7 +39,7 @@ ROLE_ATTRIBUTES: tuple[tuple[str, dict[str, Role]], ...] = (
     ("openinference.span.kind", {"tool": Role.TOOL, "agent": Role.AGENT, "llm": Role.MODEL}),
     ("traceloop.span.kind", {"tool": Role.TOOL, "agent": Role.AGENT, "workflow": Role.AGENT}),
     ("langfuse.observation.type", {"tool": Role.TOOL, "agent": Role.AGENT, "generation": Role.MODEL}),
-    ("mcp.method.name", {"tools/call": Role.TOOL}),
+    (MCP_METHOD, {TOOLS_CALL: Role.TOOL}),
 )
 # Where no attribute says it: the beginning of the span's name.
 ROLE_NAMES: tuple[tuple[str, Role], ...] = (
@@ -51,6 +53,8 @@ ROLE_NAMES: tuple[tuple[str, Role], ...] = (
     ("invoke_workflow", Role.AGENT),
     ("agent run", Role.AGENT),
 )
+# Spans that sum up calls which have spans of their own.
+SUMMARIES = frozenset({"execute_tool (merged)"})
 TOOL_NAME = (
     names.GEN_AI_TOOL_NAME,
     "tool.name",
@@ -58,8 +62,10 @@ TOOL_NAME = (
     "haystack.tool.name",
     "traceloop.entity.name",
 )
-TOOL_NAME_PREFIX = re.compile(r"^(?:execute_tool|running tool:?|(?:MCP (?:send|request):? )?tools/call) +", re.I)
-TOOL_NAME_SUFFIX = re.compile(r"\.tool$")
+TOOL_NAME_PREFIX = re.compile(
+    r"^(?:execute_tool|running tool:?|delegate|(?:MCP (?:send|request):? )?tools/call) +", re.I
+)
+TOOL_NAME_SUFFIX = re.compile(r"\.(?:tool|__call__|acall)$")
 TOOL_DESCRIPTION = ("gen_ai.tool.description", "tool.description", "haystack.tool.description")
 CALL_ID = (names.GEN_AI_TOOL_CALL_ID, "tool.id", "tool_call.id", "message.tool_call_id")
 ARGUMENTS = (
@@ -123,12 +129,19 @@ FAILURE_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 WATCHING_SCOPES = (
     "overclaim",
     "pydantic-ai",
+    "agent_framework",
+    "autogen-core",
+    "semantic_kernel",
     "openinference.instrumentation.",
     "haystack",
+    "gcp.vertex.agent",
+    "strands.telemetry",
     "opentelemetry.instrumentation.langchain",
     "opentelemetry.instrumentation.openai_agents",
     "opentelemetry.instrumentation.crewai",
     "opentelemetry.instrumentation.llamaindex",
+    "opentelemetry.instrumentation.genai.langchain",
+    "opentelemetry.instrumentation.genai.openai_agents",
 )
 _ASSISTANT = frozenset({"assistant", "ai", "model", "aimessage"})
 _OTHER_ROLES = frozenset({"user", "human", "system", "developer", "tool", "function"})
@@ -136,6 +149,7 @@ _OTHER_ROLES = frozenset({"user", "human", "system", "developer", "tool", "funct
 _TEXT_KEYS = ("content", "text", "parts", "data", "kwargs", "message", "output", "final_output", "answer", "result")
 _LIST_KEYS = ("messages", "replies", "generations", "choices")
 _PART_TYPES = ("text", "output_text", "tool_call", "tool_use", "reasoning", "thinking")
+_CALL_KEYS = {"id", "name", "arguments"}  # what is left of a call by the model where content is off
 _MAX_DEPTH = 10
 
 
@@ -143,10 +157,13 @@ def role_of(span: Span) -> Role:
     """Return what the span stands for; OTHER for anything that is no agent, tool, model or claim."""
     if span.name == names.CLAIM_SPAN_NAME:
         return Role.CLAIM
+    if span.name in SUMMARIES:
+        return Role.OTHER
     for attribute, meanings in ROLE_ATTRIBUTES:
         if value := text(span.attributes.get(attribute)):
             return meanings.get(value.lower(), Role.OTHER)
-    return next((role for start, role in ROLE_NAMES if span.name.startswith(start)), Role.OTHER)
+    named = next((role for start, role in ROLE_NAMES if span.name.startswith(start)), Role.OTHER)
+    return Role.TOOL if named is Role.OTHER and names.GEN_AI_TOOL_NAME in span.attributes else named
 
 
 def lean(span: Span) -> Span:
@@ -159,8 +176,11 @@ def lean(span: Span) -> Span:
 
 def first(attributes: Mapping[str, object], keys: Iterable[str]) -> object:
     """Return the first value that is there and not empty text; None where there is none."""
-    found = (attributes[key] for key in keys if key in attributes)
-    return next((value for value in found if value is not None and value != ""), None)
+    for key in keys:
+        value = attributes.get(key)
+        if value is not None and value != "":
+            return value
+    return None
 
 
 def has(attributes: Mapping[str, object], keys: Iterable[str]) -> bool:
@@ -176,7 +196,8 @@ def tool_name(span: Span) -> str:
 
 def marked_failed(attributes: Mapping[str, object]) -> bool:
     """Whether the instrumentor says by an attribute that the tool failed."""
-    return any(str(attributes.get(key, "")).lower() in values for key, values in FAILURE_MARKS)
+    marks = ((attributes[key], values) for key, values in FAILURE_MARKS if key in attributes)
+    return any(str(value).lower() in values for value, values in marks)
 
 
 def arguments_of(attributes: Mapping[str, object]) -> Mapping[str, object] | str | None:
@@ -196,9 +217,16 @@ def _unwrapped_arguments(given: dict[str, object]) -> dict[str, object]:
     return mapping(inner.get("arguments")) or inner or given
 
 
+def _may_be_dump(value: object) -> bool:
+    """Whether it is worth its parsing: a dump names what it holds, if need be in escapes."""
+    return not isinstance(value, str) or '"content"' in value or '"output"' in value or "\\u" in value
+
+
 def result_of(attributes: Mapping[str, object]) -> tuple[object, bool | None]:
     """Return the result of a tool span and the framework's error mark inside it, out of a message dump."""
     value = first(attributes, RESULT)
+    if not _may_be_dump(value):
+        return value, None
     parsed = loads(value)
     for _ in range(4):
         inner = mapping(parsed)
@@ -290,4 +318,6 @@ def _object_text(given: dict[str, object], depth: int) -> str:
         if given.get(key) and (said := message_text(given[key], depth + 1)):
             return said
     known = given.keys() & {"role", "tool_calls", "tool_call", "parts", "type"}
-    return "" if known else "\n".join(value for value in given.values() if isinstance(value, str))
+    if known or given.keys() <= _CALL_KEYS:
+        return ""
+    return "\n".join(value for value in given.values() if isinstance(value, str))

@@ -20,6 +20,7 @@ from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.chat_messages import is_withheld
 from overclaim.reading.dialects import (
     CALL_ID,
+    MCP_METHOD,
     RESULT,
     TOOL_DESCRIPTION,
     Role,
@@ -59,11 +60,12 @@ def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
     members: dict[str, list[Span]] = {}
     by_id: dict[str, deque[Span]] = {}
     tools = [span for span in group.spans if tree.role(span) is Role.TOOL]
-    for span in sorted(tools, key=lambda span: (span.start_ns, -span.end_ns, span.span_id)):
+    for span in sorted(tools, key=lambda span: (_again(span), span.start_ns, -span.end_ns, span.span_id)):
         # Clocks of two machines differ: a parent that seems to start later has no head yet.
         inside = takewhile(lambda one: tree.role(one) is not Role.AGENT, tree.above(span))  # a sub-agent calls anew
-        outer = next((one for one in inside if one.span_id in heads), None)
-        head = heads[outer.span_id] if outer and _same(outer, span) else _twin(span, by_id)
+        outer = next((one for one in inside if one.span_id in heads or _again(one)), None)
+        head = _head(outer, heads) if outer and _same(outer, span) else None
+        head = head or heads.get(text(span.attributes.get(names.CALL_SPAN_ID))) or _twin(span, by_id)
         head = heads[span.span_id] = head or span
         members.setdefault(head.span_id, []).append(span)
         known = by_id.setdefault(_call_id(span), deque())
@@ -77,13 +79,25 @@ def _labelled_first(spans: list[Span]) -> list[Span]:
     return sorted(spans, key=lambda span: names.OBSERVED_OUTCOME not in span.attributes)
 
 
+def _head(span: Span, heads: Mapping[str, Span]) -> Span | None:
+    """Return the span that stands for the call of this one, which may still be to come where our SDK named it."""
+    return heads.get(span.span_id) or heads.get(text(span.attributes.get(names.CALL_SPAN_ID)))
+
+
+def _again(span: Span) -> bool:
+    """Whether our SDK saw that another span stands for the same call; those come last."""
+    return names.CALL_SPAN_ID in span.attributes
+
+
 def _call_id(span: Span) -> str:
     return text(first(span.attributes, CALL_ID))
 
 
 def _same(outer: Span, span: Span) -> bool:
     """Whether a tool span under another one is the same call seen again."""
-    return tool_name(outer) == tool_name(span) or bool(_call_id(span) and _call_id(outer) == _call_id(span))
+    around, name = tool_name(outer), tool_name(span)
+    prefixed = MCP_METHOD in span.attributes and around.endswith(f"_{name}")  # as frameworks name the tools of servers
+    return around == name or prefixed or bool(_call_id(span) and _call_id(outer) == _call_id(span))
 
 
 def _twin(span: Span, by_id: Mapping[str, deque[Span]]) -> Span | None:

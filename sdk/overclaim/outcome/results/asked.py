@@ -100,29 +100,39 @@ def past_forms(verb: str) -> tuple[str, ...]:
 
 def given_words(arguments: object) -> set[str]:
     """The words and names that a call was given, each for itself where they came in a list, in lower case."""
-    if isinstance(arguments, str):
-        arguments = _parsed(arguments)
-    if not isinstance(arguments, Mapping):
-        return set()
     found: set[str] = set()
-    for value in islice(cast("Mapping[object, object]", arguments).values(), _MOST_VALUES):
-        items = cast("list[object]", value)[:_MOST_VALUES] if isinstance(value, list) else [value]
-        for one in items:
+    for value in islice(_by_name(arguments).values(), _MOST_VALUES):
+        if isinstance(value, str):
+            _add_words(value, found)
+            continue
+        for one in cast("list[object]", value)[:_MOST_VALUES] if isinstance(value, list) else (value,):
             if type(one) is int:
                 found.add(str(one))
-            elif isinstance(one, str) and len(one) <= _MOST_NAME:
-                found |= {one.strip().lower(), *(part.strip().lower() for part in one.split(","))}
-    return found - {""}
+            elif isinstance(one, str):
+                _add_words(one, found)
+    found.discard("")
+    return found
+
+
+def _add_words(text: str, found: set[str]) -> None:
+    if len(text) <= _MOST_NAME:
+        found.add(text.strip().lower())
+        if "," in text:
+            found.update(part.strip().lower() for part in text.split(","))
 
 
 def given_lists(arguments: object) -> list[int]:
     """How many things each list holds that a call was given."""
+    values = islice(_by_name(arguments).values(), _MOST_VALUES)
+    return [len(cast("list[object]", value)) for value in values if isinstance(value, list)]
+
+
+def _by_name(arguments: object) -> Mapping[object, object]:
+    """The arguments as they came, or read from their JSON text; none where they have no names."""
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
-    if not isinstance(arguments, Mapping):
-        return []
-    values = islice(cast("Mapping[object, object]", arguments).values(), _MOST_VALUES)
-    return [len(cast("list[object]", value)) for value in values if isinstance(value, list)]
+    named = isinstance(arguments, (dict, Mapping))  # asking for a dict first is much faster
+    return cast("Mapping[object, object]", arguments) if named else {}
 
 
 def _values(arguments: object) -> set[str]:
@@ -148,7 +158,7 @@ def _texts(arguments: object) -> list[str]:
 
 
 def _leaves(arguments: object, depth: int = 0) -> Iterator[object]:
-    if isinstance(arguments, Mapping) and depth < 3:
+    if isinstance(arguments, (dict, Mapping)) and depth < 3:
         for value in islice(cast("Mapping[object, object]", arguments).values(), _MOST_VALUES):
             yield from _leaves(value, depth + 1)
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from overclaim.outcome.model import NO_FACTS, Effect, ToolFacts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, for one is made on the path of every call, and that would cost twice as much
 class Context:
     """What is known of the call whose result is read: also the tool's name and its arguments, as they came."""
 

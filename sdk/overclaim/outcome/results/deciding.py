@@ -14,6 +14,7 @@ _PROBES = ("GET ", "HEAD ", "OPTIONS ")
 _MISSING = ("404", "410")
 _ABSOLUTE = frozenset({"declared", "postcondition"})
 _DECLARED = frozenset({"http.expected", "exit.expected"})
+_CUT_OFF = "exception.cancelled"
 _UNREAD = frozenset({"text.redacted", "text.object_repr", "expected.unread"})
 _BROAD = frozenset({"result_flag", "result_text", "span_status"})
 _WORST_FIRST = (Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
@@ -27,9 +28,9 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
     Per target the last word wins. Of what speaks against success the strongest grade decides, and within a grade
     failure comes before pending before empty. A success seen on the way (2xx, exit 0, ok: true) does not outvote
     a worse sign, for a channel may work while the work fails; a declared success or a postcondition outvotes what
-    was only inferred, and what `expected.outweighed` says. Suspicions never decide; one is what a write (effect)
-    only looked up on the way to its own request. Without any sign a captured result is an inferred success. The
-    evidence that decided comes first.
+    was only inferred, and what `expected.outweighed` says. What went well before a call was cancelled does not make it
+    a success. Suspicions never decide; one is what a write (effect) only looked up on the way to its own request.
+    Without any sign a captured result is an inferred success. The evidence that decided comes first.
     """
     if not evidence:
         return _PLAIN_SUCCESS if captured else _NOTHING
@@ -49,7 +50,7 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
         grade = max(one.grade for one in against)
         outcome = _worst(one.outcome for one in against if one.grade == grade)
         return Observation(outcome, grade, _ranked(kept, outcome))
-    if speaking:
+    if speaking and not _cut_off(kept, speaking):
         return Observation(Outcome.SUCCESS, max(one.grade for one in speaking), _ranked(kept, Outcome.SUCCESS))
     redacted = any(one.outcome is Outcome.UNKNOWN and one.rule in _UNREAD for one in kept)
     if captured and not redacted:
@@ -150,6 +151,11 @@ def _is_failed_look(one: Evidence) -> bool:
 
 def _swallowed(one: Evidence) -> Evidence:
     return replace(one, kind="swallowed_exception", grade=Grade.SUSPECT)
+
+
+def _cut_off(kept: list[Evidence], speaking: list[Evidence]) -> bool:
+    """Whether the call was cancelled, and nobody says that it did its work all the same."""
+    return any(one.rule == _CUT_OFF for one in kept) and not any(map(_is_absolute, speaking))
 
 
 def _is_absolute(one: Evidence) -> bool:

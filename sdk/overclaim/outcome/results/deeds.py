@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Any, cast
 
 from overclaim.outcome.model import Effect, Evidence, Grade, Outcome
@@ -14,7 +16,7 @@ from overclaim.outcome.results.asked import ends, gave_false, given_lists, given
 from overclaim.outcome.results.payload import plain
 from overclaim.outcome.results.rules import line_pattern, names, words
 from overclaim.outcome.results.texts import text_evidence
-from overclaim.outcome.results.view import View, size, status_word, whole
+from overclaim.outcome.results.view import View, form_of, size, status_word, whole
 from overclaim.outcome.words import split_name
 
 _FEW = 6
@@ -49,9 +51,11 @@ def undone(view: View) -> list[Evidence]:
 
 def hollow(view: View) -> list[Evidence]:
     """{"pdf_bytes": 0, "warning": ..}: what was to be made holds nothing, and the answer warns of it."""
+    if not view.has("warning", "warnings"):
+        return []
     if view.context.effect is not Effect.WRITE or view.depth or ends(view.context.tool):
         return []
-    told = [value for name, value in view.fields.items() if name in ("warning", "warnings")]
+    told = [view.fields[name] for name in ("warning", "warnings") if name in view.fields]
     sizes = [plain(value) for name, value in view.fields.items() if name.endswith(_SIZES)]
     empty = bool(sizes) and all(whole(one) == 0 for one in sizes)
     warned = any(not payload.is_void(plain(one)) for one in told)
@@ -62,12 +66,20 @@ def fewer(view: View) -> list[Evidence]:
     """{"purged": 6} of a call that was given a list of eight: the tool's own deed, done to fewer. One may be a yes."""
     if view.context.effect is not Effect.WRITE or view.depth:
         return []
-    own = {past for verb in split_name(view.context.tool) for past in past_forms(verb)} - {"sent"}
+    own = _own_deeds(view.context.tool)
+    if own.isdisjoint(view.fields):
+        return []
     done = [count for name, item in view.fields.items() if name in own and (count := whole(plain(item))) is not None]
     asked = given_lists(view.context.arguments) if done else []
     if len(done) != 1 or len(asked) != 1 or not 1 < done[0] < asked[0] or _was_so(view):
         return []
     return [Evidence("row_count", "count.shortfall", Outcome.FAILURE, Grade.INFERRED, f"{done[0]}/{asked[0]}")]
+
+
+@lru_cache(maxsize=1024)
+def _own_deeds(tool: str) -> frozenset[str]:
+    """The past forms of the verbs in a tool's name, but those of sending: how many were sent is counted otherwise."""
+    return frozenset(past for verb in split_name(tool) for past in past_forms(verb)) - {"sent"}
 
 
 def _is_wanted(flags: Iterable[str], view: View) -> bool:
@@ -102,7 +114,7 @@ def _read(text: str, view: View) -> list[Evidence]:
 
 def nothing_but_reason(view: View) -> list[Evidence]:
     """{"reservation": null, "reason": "full"}: where the thing should stand there is nothing, and why."""
-    if view.reading or not 2 <= len(view.value) <= _FEW:
+    if view.reading or not 2 <= len(view.value) <= _FEW or not view.form.group("reason"):
         return []
     values = {name: plain(item) for name, item in view.fields.items()}
     about = frozenset(split_name(view.context.tool))
@@ -134,8 +146,13 @@ def missing_items(view: View) -> list[Evidence]:
     """Some of the things that were asked for by name come back as nothing: {"a": "a.md", "b": null}."""
     if view.reading or view.depth > 1 or not view.context.arguments:
         return []
-    asked = given_words(view.context.arguments)
+    asked: set[str] | None = None
     for held in _dicts(view):
+        if len(held) < 2:
+            continue
+        asked = given_words(view.context.arguments) if asked is None else asked
+        if asked.isdisjoint(form_of(held).lowered):
+            continue
         items = {key: plain(item) for key, item in held.items() if isinstance(key, str) and key.lower() in asked}
         void = [key for key, item in items.items() if item is None or item is False or item == "" or _is_bad(item)]
         if void and len(items) > len(void):
@@ -151,6 +168,8 @@ def _is_bad(item: object) -> bool:
 def _dicts(view: View) -> Iterator[dict[Any, Any]]:
     """The dict itself and those that it holds."""
     yield view.value
-    for item in list(view.value.values())[:_MOST]:
+    for item in islice(view.value.values(), _MOST):
+        if type(item) is str and "{" not in item and "\\" not in item:
+            continue  # it spells out no dict
         if isinstance(held := plain(item), dict):
             yield cast("dict[Any, Any]", held)

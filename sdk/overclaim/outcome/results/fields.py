@@ -6,7 +6,7 @@ was read are data; those of an answer, or of what a write returned, tell how the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
 from typing import Any, cast
@@ -250,11 +250,14 @@ _ITEM_GROUPS = ("success_flag", "error", "http", "http_loose", "status")
 
 def field_evidence(view: View) -> list[Evidence]:
     """What the fields of one dict say. An expected status excuses everything beside it."""
-    places = _places()
-    wanted = {place for name in view.fields if name in places for place in places[name]}
-    found = [one for place in sorted(wanted) for one in _RULES[place][0](view)]
+    rules = view.form.rules
+    if rules is None:
+        rules = view.form.rules = _rules_for(view.form.names)
+    found = [one for place in rules for one in _RULES[place][0](view)] if rules else []
     if not view.reading and not any(one.outcome is Outcome.FAILURE for one in found):
         found += _deeds(view)
+    if not found:
+        return found
     if any(one.outcome is Outcome.FAILURE for one in found):
         found = [one for one in found if one.rule != "rows.zero"]  # what failed has touched nothing
     if any(one.rule == "http.expected" for one in found):
@@ -269,12 +272,18 @@ def state_evidence(view: View) -> list[Evidence]:
 
 def _deeds(view: View) -> list[Evidence]:
     """What was not done, by what stands there as false, as nothing, or as a list of sentences."""
-    kinds = {type(item) for item in view.fields.values()}
+    kinds = set(map(type, view.fields.values()))
     found = undone(view) if bool in kinds else []
     if not found and (kinds == {str} or not kinds.isdisjoint(_HOLLOW)):
         found = missing_items(view) or nothing_but_reason(view)
     found = found or hollow(view) or fewer(view)
     return found or (field_errors(view) if kinds == {list} else [])
+
+
+def _rules_for(fields: Iterable[str]) -> tuple[int, ...]:
+    """The places of the rules that look at any of these fields."""
+    places = _places()
+    return tuple(sorted({place for name in fields if name in places for place in places[name]}))
 
 
 @cache
@@ -295,8 +304,15 @@ def _item_names() -> frozenset[str]:
 
 def failed_items(items: list[object], context: Context) -> int:
     """How many items of a batch say that they failed."""
-    dicts = [held for item in items[: payload.MAX_ITEMS] if (held := payload.as_dict(plain(item))) is not None]
-    used = {key for held in dicts for key in islice(held, payload.MAX_FIELDS)}
+    first = items[: payload.MAX_ITEMS]
+    if set(map(type, first)) == {dict}:
+        dicts = cast("list[dict[Any, Any]]", first)
+    else:
+        dicts = [held for item in first if (held := payload.as_dict(plain(item))) is not None]
+    if max(map(len, dicts), default=0) <= payload.MAX_FIELDS:
+        used = frozenset[Any]().union(*dicts)
+    else:
+        used = {key for held in dicts for key in islice(held, payload.MAX_FIELDS)}
     if _item_names().isdisjoint([payload.key_form(key) for key in used if isinstance(key, str)]):
         return 0
     return sum(_item_failed(held, context) for held in dicts)

@@ -117,21 +117,24 @@ def exception_evidence(type_name: str, *, span_id: str = "") -> Evidence:
     """What an exception that left the tool says, by the name of its type.
 
     An exception that hands the work to somebody (an interrupt for approval) is pending; one that only steers
-    the program (StopIteration, cancellation) says nothing.
+    the program (StopIteration) says nothing, and nobody knows how far a call came that was cancelled.
     """
     name = type_name.rsplit(".", 1)[-1][:80]
     if name in exceptions("pending"):
         return Evidence("exception", "exception.pending", Outcome.PENDING, Grade.STRUCTURED, name, span_id=span_id)
     if name in exceptions("control"):
         return Evidence("exception", "exception.control", Outcome.UNKNOWN, Grade.STRUCTURED, name, span_id=span_id)
-    return Evidence("exception", "exception.raised", Outcome.FAILURE, Grade.STRUCTURED, name, span_id=span_id)
+    if name in exceptions("cancelled"):
+        return Evidence("exception", "exception.cancelled", Outcome.UNKNOWN, Grade.STRUCTURED, name, span_id=span_id)
+    rule = "exception.timeout" if name in exceptions("timeout") else "exception.raised"
+    return Evidence("exception", rule, Outcome.FAILURE, Grade.STRUCTURED, name, span_id=span_id)
 
 
 def _effect(effect: Effect, facts: ToolFacts, extra: Sequence[Evidence]) -> Effect:
     """The effect as declared, as given, or as the requests of child spans show it."""
     if facts.read_only is not None:
         return facts.effect
-    if effect is Effect.UNKNOWN and any(one.target.startswith(WRITES) for one in extra):
+    if extra and effect is Effect.UNKNOWN and any(one.target.startswith(WRITES) for one in extra):
         return Effect.WRITE
     return effect
 

@@ -87,8 +87,10 @@ def plain(value: object) -> object:
 
 def decode(text: str) -> object:
     """The value that a text spells out as JSON or as a Python literal, over several levels; else the text."""
-    value: object = text
-    for _ in range(_MAX_LEVELS):
+    value = _decode_once(text)
+    if value is text:  # as most texts
+        return text
+    for _ in range(_MAX_LEVELS - 1):
         if not isinstance(value, str):
             break
         inner = _decode_once(value)

@@ -58,10 +58,9 @@ def runs_commands(context: Context) -> bool:
     if isinstance(given, str):
         head = given[:200]
         return any(f'"{name}"' in head for name in tool_words("command_arguments"))
-    if not isinstance(given, Mapping):
+    if not isinstance(given, (dict, Mapping)):
         return False
-    held = cast("Mapping[object, object]", given)
-    return any(name in held for name in tool_words("command_arguments"))
+    return not tool_words("command_arguments").isdisjoint(cast("Mapping[object, object]", given))
 
 
 def is_data(context: Context) -> bool:

@@ -83,14 +83,17 @@ def _dict(value: dict[Any, Any], context: Context, depth: int) -> list[Evidence]
     """All field rules on one dict, then what its envelopes hold."""
     view = View(value, context, depth)
     found = field_evidence(view)
-    if any(one.outcome is Outcome.FAILURE or one.rule == "http.expected" for one in found):
-        return found
-    view.explicit = any(one.outcome is Outcome.SUCCESS for one in found)
+    if found:
+        if any(one.outcome is Outcome.FAILURE or one.rule == "http.expected" for one in found):
+            return found
+        view.explicit = any(one.outcome is Outcome.SUCCESS for one in found)
     return [*found, *_inside(view), *nothing(view)]
 
 
 def _inside(view: View) -> list[Evidence]:
     """Answers within envelopes, batches of answers, and the message of an answer."""
+    if not view.form.holds:
+        return _lone(view)
     found: list[Evidence] = []
     for _, value in view.present("inside"):
         if isinstance(value, dict) and value:
@@ -106,7 +109,7 @@ def _inside(view: View) -> list[Evidence]:
 
 def _of_record(view: View) -> list[Evidence]:
     """The state of what a change made or touched, where its record keeps it one level down."""
-    if view.depth > 1 or len(view.value) <= _PAIR or names("record_inside").isdisjoint(view.fields) or view.reading:
+    if view.depth > 1 or len(view.value) <= _PAIR or not view.form.group("record_inside") or view.reading:
         return []
     parts = [view.fields[name] for name in names("record_inside") if name in view.fields]
     held = [cast("dict[Any, Any]", one) for one in map(plain, parts) if isinstance(one, dict)]
@@ -120,9 +123,11 @@ def _lone(view: View) -> list[Evidence]:
     """
     if len(view.value) > _PAIR or view.depth >= _MAX_DEPTH:
         return []
-    held = {name: plain(item) for name, item in view.fields.items()}
-    if not held or not all(isinstance(item, dict) for item in held.values()):
-        return []
+    held: dict[str, object] = {}
+    for name, item in view.fields.items():
+        held[name] = plain(item)
+        if not isinstance(held[name], dict):
+            return []
     found: list[Evidence] = []
     for name in held.keys() - names("inside") - names("status") - names("error"):
         inner = cast("dict[Any, Any]", held[name])
@@ -142,7 +147,7 @@ def _held_list(items: list[object], view: View) -> list[Evidence]:
 
 def _messages(view: View) -> list[Evidence]:
     """Texts of an answer, judged like texts; of other small dicts only what is called a result."""
-    if names("text").isdisjoint(view.fields) or view.has("stdout", "stderr"):
+    if not view.form.group("text") or view.has("stdout", "stderr"):
         return []
     told = _tells_how_it_went(view)
     if not (view.answer or told or len(view.value) <= _FEW):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
@@ -17,68 +17,99 @@ from overclaim.outcome.results.tools import reporting
 
 _BIG_RECORD = 10
 _MOST_ERRORS = 20
+_HOLDERS = ("inside", "batch", "record_inside", "text")
+_MOST_FORMS = 2048
+_MOST_LETTERS = 1000
 _SNAKE_ID = re.compile(r"(?:^|[_-])(?:id|uuid|guid|sku|slug)$", re.I)
 _CAMEL_ID = re.compile(r"[a-z0-9](?:I[dD]|U[uU][iI][dD])$")
 _STATUS_TEXT = re.compile(r"\A(?:HTTP/[\d.]+ )?([1-5]\d\d)(?:\s[\w '-]{0,40})?\Z")
 _SEPARATORS = re.compile(r"[\s\-]+")
 
 
-class kept:
-    """A property that is worked out once, as functools.cached_property, which in Python 3.11 takes a lock."""
+class Form:
+    """What the names of a dict's fields say, whatever they hold: results of one tool have the same names.
 
-    def __init__(self, work: Callable[[Any], bool]) -> None:
-        self._work, self._name = work, work.__name__
+    names: their normal forms, once each. wrapping: whether a framework put the dict around a tool's answer. identified:
+    whether it names a thing by an id, so that it may be a record. answer: whether it is an answer about the call: it
+    has no fields but those of answers. lowered: the names as they are, in lower case. holds: whether there may be more
+    to read inside it. rules: the rules that have something to look at, None until somebody asked.
+    """
 
-    def __get__(self, view: Any, owner: type) -> bool:
-        found = self._work(view)
-        view.__dict__[self._name] = found
+    __slots__ = ("_distinct", "_groups", "answer", "holds", "identified", "lowered", "names", "rules", "wrapping")
+
+    def __init__(self, value: dict[Any, Any]) -> None:
+        self.names = tuple(payload.fields(value))
+        self._distinct = len(self.names) == len(value)
+        self._groups: dict[str, tuple[str, ...]] = {}
+        keys = [key for key in islice(value, payload.MAX_FIELDS) if isinstance(key, str)]
+        self.lowered = frozenset(map(str.lower, keys))
+        self.wrapping = not names("wrapping").isdisjoint(self.names)
+        self.identified = not self.wrapping and any(map(is_identity, keys))
+        self.answer = self.wrapping or (names("envelope").issuperset(self.names) and not self.identified)
+        self.holds = any(self.group(group) for group in _HOLDERS)
+        self.rules: tuple[int, ...] | None = None
+
+    def fields(self, value: dict[Any, Any]) -> dict[str, object]:
+        """The fields of a dict of this form by their normal names."""
+        return dict(zip(self.names, value.values(), strict=False)) if self._distinct else payload.fields(value)
+
+    def group(self, group: str) -> tuple[str, ...]:
+        """The names of a group that are there, in their order."""
+        found = self._groups.get(group)
+        if found is None:
+            wanted = names(group)
+            found = self._groups[group] = tuple(name for name in self.names if name in wanted)
         return found
+
+
+_forms: dict[tuple[str, ...], Form] = {}
+
+
+def form_of(value: dict[Any, Any]) -> Form:
+    """The form of a dict; those of the last few thousand different ones with few and short names are kept."""
+    if len(value) > payload.MAX_FIELDS:
+        return Form(value)
+    keys = tuple(value)
+    found = _forms.get(keys)
+    if found is None:
+        found = Form(value)
+        if all(type(key) is str for key in keys) and sum(map(len, keys)) <= _MOST_LETTERS:
+            if len(_forms) >= _MOST_FORMS:
+                _forms.clear()
+            _forms[keys] = found
+    return found
 
 
 class View:
     """One dict with its fields by normal name.
 
-    explicit: whether some rule read a success in it.
+    reading: whether the call only read, or reports figures and states. explicit: whether a rule read a success in it.
     """
+
+    __slots__ = (
+        "answer", "context", "depth", "explicit", "fields", "form", "identified", "reading", "value", "wrapping",
+    )  # fmt: skip
 
     def __init__(self, value: dict[Any, Any], context: Context, depth: int = 0) -> None:
         self.value = value
         self.context = context
         self.depth = depth
-        self.fields = payload.fields(value)
+        self.form = form = form_of(value)
+        self.fields = form.fields(value)
+        self.wrapping, self.identified, self.answer = form.wrapping, form.identified, form.answer
+        self.reading = context.effect is Effect.READ or reporting(context)
         self.explicit = False
 
-    def present(self, group: str) -> Iterator[tuple[str, object]]:
+    def present(self, group: str) -> Sequence[tuple[str, object]]:
         """The fields of a group that are there, in their order, with their plain values."""
-        wanted = names(group)
-        if not wanted.isdisjoint(self.fields):
-            yield from ((name, plain(item)) for name, item in self.fields.items() if name in wanted)
+        there = self.form.group(group)
+        return [(name, plain(self.fields[name])) for name in there] if there else ()
 
     def has(self, *fields: str) -> bool:
         """Whether one of these fields is there."""
-        return any(name in self.fields for name in fields)
+        return not self.fields.keys().isdisjoint(fields)
 
     @property
-    def reading(self) -> bool:
-        """Whether the call only read, or reports figures and states."""
-        return self.context.effect is Effect.READ or reporting(self.context)
-
-    @kept
-    def wrapping(self) -> bool:
-        """Whether a framework put it around a tool's answer."""
-        return not names("wrapping").isdisjoint(self.fields)
-
-    @kept
-    def identified(self) -> bool:
-        """Whether the dict names a thing by an id, so that it may be a record."""
-        return not self.wrapping and any(isinstance(key, str) and is_identity(key) for key in self.value)
-
-    @kept
-    def answer(self) -> bool:
-        """Whether it is an answer about the call: it has no fields but those of answers."""
-        return self.wrapping or (self.fields.keys() <= names("envelope") and not self.identified)
-
-    @kept
     def rich(self) -> bool:
         """Whether it is a whole record: many fields, or things inside things."""
         if len(self.value) >= _BIG_RECORD:
