@@ -22,6 +22,7 @@ from typing import Any, Final, cast
 import opentelemetry.context as otel
 
 from overclaim import _mistakes
+from overclaim._fail_open import place_of
 from overclaim._places import Places
 from overclaim._postconditions import CHECKS, Answer, Check
 from overclaim._scrub import small
@@ -230,7 +231,7 @@ def _of_function(check: Check, answer: object) -> tuple[str, Outcome]:
 
 
 def _failed(check: Check, error: BaseException) -> Answer:
-    _log.debug("overclaim: the postcondition %s failed", check.name, exc_info=error)
+    _log.debug("overclaim: the postcondition %s failed: %s", check.name, place_of(error))
     return Answer(Outcome.UNKNOWN, "timeout" if isinstance(error, TimeoutError) else type(error).__name__)
 
 

@@ -17,10 +17,11 @@ from overclaim._asking import asking, is_quiet
 from overclaim._fail_open import fail_open, report
 from overclaim._labels import call_labels, claimed_outcome, failure_type, type_name
 from overclaim._mentions import Kept, keep, kept_values
+from overclaim._readable import readable
 from overclaim._record import Inner, Record, carried, current_record
 from overclaim._runs import RunState, current_run, run_of_thread
 from overclaim._runtime import RUNTIME
-from overclaim._scrub import scrub
+from overclaim._scrub import named, scrub
 from overclaim._shape import shape_hash
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope
@@ -31,6 +32,7 @@ from overclaim.outcome.pending import concluded
 from overclaim.outcome.results.deciding import in_time
 from overclaim.outcome.results.observing import exception_evidence, observe
 
+_MOST_ID = 256
 _UNSEEN = (CoroutineType, GeneratorType)
 _PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
 
@@ -49,6 +51,15 @@ class Reply(NamedTuple):
 
 _NO_REPLY = Reply(None, captured=False)
 Read = Callable[[Any], Reply]
+
+
+def _checked(reply: Reply) -> Reply:
+    """A reply whose marks are what they should be, whatever a framework handed over."""
+    error, text = reply.is_error, reply.error_text
+    if (error is None or type(error) is bool) and (text is None or type(text) is str):
+        return reply
+    words = str.__str__(text) if issubclass(type(text), str) else None  # pyright: ignore[reportArgumentType]
+    return reply._replace(is_error=error if type(error) is bool else None, error_text=words)
 
 
 def plain(result: object) -> Reply:
@@ -105,11 +116,12 @@ class _Joined:
         reply = self._read(result)
         if self._asking is not None and reply.captured:
             self._asking.now(result)
-        what = _operation(spec, self._arguments)
+        given = readable(self._arguments)
+        what = _operation(spec, given)
         observed = observe(
             reply.result, is_error=reply.is_error, error_text=reply.error_text, facts=spec.facts, effect=what.effect,
             captured=reply.captured, extra=self._asking.found if self._asking is not None else (), tool=spec.name,
-            arguments=self._arguments,
+            arguments=given,
         )  # fmt: skip
         labels = {
             names.CALL_ARGS_SHAPE: shape_hash(self._arguments),
@@ -134,8 +146,8 @@ class _Call:
     """One watched call with a span of its own."""
 
     __slots__ = (
-        "_arguments", "_asking", "_call_id", "_generation", "_operation", "_parent", "_read", "_record", "_run",
-        "_shape", "_span", "_spec", "context",
+        "_arguments", "_asking", "_call_id", "_generation", "_given", "_operation", "_parent", "_read", "_record",
+        "_run", "_shape", "_span", "_spec", "context",
     )  # fmt: skip
 
     def __init__(
@@ -156,7 +168,8 @@ class _Call:
         record.tool, record.own, record.facts = spec.name, True, spec.facts
         self.context = carried(span, record, context)
         # Read the arguments before the tool may change them.
-        self._operation = _operation(spec, arguments)
+        self._given = readable(arguments)
+        self._operation = _operation(spec, self._given)
         self._shape = shape_hash(arguments)
         if RUNTIME.capture_content:
             span.set_attribute(names.GEN_AI_TOOL_ARGUMENTS, _content.payload(arguments))
@@ -168,10 +181,10 @@ class _Call:
 
     def tell(self, call_id: str | None, read: Read, *, hooked: bool) -> None:
         """What a hook knows of the call; a hooked one takes in what a decorated tool inside it finds."""
-        self._call_id, self._read = call_id, read
+        self._call_id, self._read = call_id if type(call_id) is str and len(call_id) <= _MOST_ID else None, read
         self._record.own = not hooked
-        if call_id:
-            self._span.set_attribute(names.GEN_AI_TOOL_CALL_ID, call_id)
+        if call_id is not None and (shown := named(call_id)):
+            self._span.set_attribute(names.GEN_AI_TOOL_CALL_ID, shown)
         if hooked and self._run is not None:
             self._run.report()
 
@@ -185,7 +198,7 @@ class _Call:
         """End the span with what the result, the children and the postconditions show."""
         reply = _NO_REPLY
         try:
-            reply = self._read(result)
+            reply = _checked(self._read(result))
             if self._asking is not None and reply.captured and self._generation == RUNTIME.generation:
                 self._asking.now(result)
         except Exception as fault:
@@ -232,7 +245,7 @@ class _Call:
         observed = observe(
             reply.result, is_error=reply.is_error, error_text=reply.error_text, facts=record.facts,
             effect=self._operation.effect, extra=extra, captured=reply.captured, tool=spec.name,
-            arguments=self._arguments,
+            arguments=self._given,
         )  # fmt: skip
         values = keep(self._arguments, reply.result) if run is not None else ()
         what, observed = settled(self._operation, observed, values, run)
@@ -296,19 +309,29 @@ def record_error(span: Span, error: BaseException) -> None:
     event: dict[str, Any] = {"exception.type": name, "exception.escaped": "true"}
     text = name
     if RUNTIME.capture_content:
-        text = f"{name}: {scrub(str(error))}"
-        event["exception.message"] = scrub(str(error))
+        said = _words(error)
+        text = f"{name}: {said}"
+        event["exception.message"] = said
         event["exception.stacktrace"] = scrub("".join(traceback.format_tb(error.__traceback__)), 8192)
     span.add_event("exception", event)
     span.set_status(StatusCode.ERROR, text)
+
+
+def _words(error: BaseException) -> str:
+    """The text of an exception, which may fail to give one."""
+    try:
+        return scrub(str(error))
+    except Exception as fault:
+        report("exception text", fault)
+        return "(its text could not be read)"
 
 
 def _seen(result: object) -> bool:
     """Whether a result can be looked at: what is still to be awaited or iterated cannot."""
     if type(result) in _PLAIN:
         return True
-    kind = type(result)
-    if isinstance(result, _UNSEEN) or kind.__module__ == "contextlib":  # what such a manager gives is still to come
+    kind = type(result)  # never isinstance: that asks a result for its __class__, which may be its own code
+    if issubclass(kind, _UNSEEN) or kind.__module__ == "contextlib":  # what such a manager gives is still to come
         return False
     return not (hasattr(kind, "__await__") or hasattr(kind, "__anext__") or hasattr(kind, "__next__"))
 

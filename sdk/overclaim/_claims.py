@@ -19,6 +19,7 @@ from overclaim._runtime import RUNTIME
 from overclaim._scrub import scrub
 from overclaim.outcome.model import BoundClaim, Call, Claim, Outcome, Quantity, Reading
 
+_LONGEST = 20_000  # characters of a claim that a program states
 MAX_NAMED = 64  # targets or calls that one claim may name
 About = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
@@ -103,7 +104,7 @@ def known_action(named: object) -> str | None:
     """The canonical action for a name or a verb, or None and a warning: an unknown one could never be shown."""
     from overclaim.outcome.lexicon import actions, verbs
 
-    word = named.strip().lower() if isinstance(named, str) else ""
+    word = named[:64].strip().lower() if type(named) is str else ""
     if word in actions():
         return word
     if word in verbs():
@@ -124,7 +125,8 @@ def explicit(
     about: About | None,
 ) -> tuple[BoundClaim, ...]:
     """The claims that a program states, bound to the calls they are about."""
-    claims = _stated(text, outcome, action, tuple(islice(targets, MAX_NAMED)))
+    named = tuple(one[:_LONGEST] for one in islice(targets, MAX_NAMED) if type(one) is str)
+    claims = _stated(text[:_LONGEST] if text is not None else None, outcome, action, named)
     calls = run.readable_calls() if run is not None else ()
     if about is not None:
         chosen = _chosen(about, calls)

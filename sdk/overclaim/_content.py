@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from overclaim._fail_open import report
 from overclaim._scrub import as_json, scrub
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -18,7 +19,11 @@ def wanted() -> bool:
 
 def payload(value: object) -> str:
     """Arguments or a result as capped, scrubbed text."""
-    return as_json(value)
+    try:
+        return as_json(value)
+    except Exception as error:  # whatever it is, the call around it must be watched all the same
+        report("content", error)
+        return "(could not be read)"
 
 
 def output_messages(text: str, limit: int = 8192) -> str:

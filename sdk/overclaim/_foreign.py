@@ -21,6 +21,7 @@ from overclaim._record import Inner, Record
 from overclaim._run_scope import conclude
 from overclaim._runs import RunState
 from overclaim._runtime import RUNTIME
+from overclaim._scrub import clean
 from overclaim._shape import shape_hash
 from overclaim.outcome.conditions import of_arguments
 from overclaim.outcome.model import Evidence, Observation, Operation, Outcome
@@ -32,6 +33,8 @@ from overclaim.reading.dialects import Role
 from overclaim.reading.spans import Span as PlainSpan
 
 Attributes = Mapping[str, object]
+_SHORT = 64
+_LONGEST = 512
 
 
 def role(name: str, attributes: Attributes) -> Role:
@@ -42,7 +45,7 @@ def role(name: str, attributes: Attributes) -> Role:
         value = attributes.get(attribute)
         if isinstance(value, str) and value:
             return meanings.get(value.lower(), Role.OTHER)
-    named = _role_by_name(name)
+    named = _role_by_name(name[:_LONGEST])
     return Role.TOOL if named is Role.OTHER and names.GEN_AI_TOOL_NAME in attributes else named
 
 
@@ -55,7 +58,9 @@ def _role_by_name(name: str) -> Role:
 def tool_name(name: str, attributes: Attributes) -> str:
     """The tool that a tool span calls."""
     named = dialects.first(attributes, dialects.TOOL_NAME)
-    return named if isinstance(named, str) else _tool_by_span_name(name)
+    if not isinstance(named, str):
+        named = _tool_by_span_name(name[:_LONGEST])
+    return named if len(named) <= _SHORT and named.isidentifier() else clean(named)
 
 
 @lru_cache(maxsize=1024)
@@ -69,7 +74,7 @@ def open_agent(span: Span, attributes: Attributes) -> RunState:
     context = span.get_span_context()
     state = RunState(
         span,
-        agent=agent if isinstance(agent, str) else "",
+        agent=clean(agent) if isinstance(agent, str) else "",
         run_id=f"{context.trace_id:032x}{context.span_id:016x}",
         own=False,
     )

@@ -16,13 +16,18 @@ from overclaim._calls import Read, Reply, open_call, plain
 from overclaim._fail_open import fail_open, report
 from overclaim._known_tools import register
 from overclaim._run_scope import live_run, open_run
-from overclaim._tool_spec import ToolSpec
+from overclaim._scrub import named
+from overclaim._tool_spec import ToolSpec, first_line
 from overclaim._wrapping import Scope, enter, leave
 from overclaim.outcome.model import NO_FACTS, ToolFacts
+from overclaim.outcome.results.payload import stored_items
 
 __all__ = ["Open", "Read", "Reply", "agent_run", "answered", "plain", "tool_call"]
 
 _MOST_OPEN = 4096
+_LONGEST = 64
+_MOST_ARGUMENTS = 1024
+_MOST_JSON = 1_000_000
 
 
 @fail_open
@@ -47,7 +52,9 @@ def tool_call(
         facts: what the framework knows of it, such as `ToolFacts(read_only=True)`.
         read: finds result and error mark in what the framework gives back for the call.
     """
-    return open_call(_spec(tool, description, facts), _by_name(arguments), call_id=call_id, read=read, hooked=True)
+    name = tool if type(tool) is str and len(tool) <= _LONGEST and tool.isidentifier() else named(tool)
+    spec, given = _spec(name, first_line(description), facts), _by_name(arguments)
+    return open_call(spec, given, call_id=call_id, read=read, hooked=True)
 
 
 @fail_open
@@ -87,13 +94,19 @@ def _spec(tool: str, description: str, facts: ToolFacts) -> ToolSpec:
 
 def _by_name(arguments: object) -> dict[str, Any]:
     """Arguments by name. What the model wrote may be no object, or no JSON at all: it is an argument then."""
-    if isinstance(arguments, str):
+    kind = type(arguments)
+    if kind is str:
+        text = cast("str", arguments)
         try:
-            arguments = json.loads(arguments) if arguments else None
-        except ValueError:
-            return {"input": arguments}
-    if isinstance(arguments, Mapping):
-        return {str(key): value for key, value in cast("Mapping[object, Any]", arguments).items()}
+            arguments = json.loads(text) if 0 < len(text) <= _MOST_JSON else text or None
+        except (ValueError, RecursionError):
+            return {"input": text}
+        kind = type(arguments)
+    if issubclass(kind, dict):
+        given = stored_items(arguments, _MOST_ARGUMENTS)
+        return {key if type(key) is str else named(key): value for key, value in given}
+    if issubclass(kind, Mapping):
+        return {named(key): value for key, value in cast("Mapping[object, Any]", arguments).items()}
     return {} if arguments is None else {"input": arguments}
 
 

@@ -11,11 +11,12 @@ from weakref import WeakKeyDictionary
 
 from opentelemetry import metrics, trace
 
-from overclaim import _content, integrations
+from overclaim import _content, _mistakes, integrations
 from overclaim._fail_open import fail_open, report
 from overclaim._hashing import use_service_name
 from overclaim._postconditions import CHECKS
 from overclaim._runtime import RUNTIME, SCOPE_NAME
+from overclaim._scrub import clean, scrub
 from overclaim.outcome.tool_rules import NO_RULES
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def instrument(
             _instrument(service_name, endpoint, tracer_provider, meter_provider, capture_content, http_clients)
         except Exception as error:
             report("instrument", error)
-            _log.warning("overclaim: not instrumented: %s: %s", type(error).__name__, error)
+            _log.warning("overclaim: not instrumented: %s: %s", type(error).__name__, scrub(str(error), 200))
 
 
 def uninstrument() -> None:
@@ -105,11 +106,27 @@ def _expect(given: object) -> None:
     except Exception as error:
         if given is not None:
             raise
-        _log.warning("overclaim: %s cannot be used, going on without: %s", _EXPECTATIONS, error)
+        _log.warning("overclaim: %s cannot be used, going on without: %s", _EXPECTATIONS, scrub(str(error), 400))
         return
     if found is not None:
         RUNTIME.rules, RUNTIME.procedures = found.rules, found.all_procedures
         CHECKS.expect(found.checks)
+
+
+def _is_on(capture_content: object) -> bool:
+    """Whether content may leave: only where that is said in so many words, for "false" is a text that is not empty."""
+    if type(capture_content) is not bool:
+        cure = "content stays; give True or False"
+        _mistakes.warn("overclaim.instrument(capture_content=...)", capture_content, cure)
+    return capture_content is True
+
+
+def _name_given(service_name: object) -> str | None:
+    """The service.name that a program gave, None where it is none."""
+    if service_name is not None and type(service_name) is not str:
+        _mistakes.warn("overclaim.instrument(service_name=...)", service_name, "give the name as a text")
+        return None
+    return clean(service_name) if service_name else None
 
 
 def _instrument(
@@ -124,9 +141,10 @@ def _instrument(
     from overclaim import _provider
     from overclaim._tracing import tracer_of
 
-    RUNTIME.capture_content = _content.wanted() if capture_content is None else capture_content
+    RUNTIME.capture_content = _content.wanted() if capture_content is None else _is_on(capture_content)
     if _provider.disabled():
         return
+    service_name = _name_given(service_name)
     provider = _provider.find_or_make(given, service_name, endpoint)
     use_service_name(_provider.service_name(provider) or service_name or SCOPE_NAME)
     if isinstance(provider, _provider.ProcessorHost):

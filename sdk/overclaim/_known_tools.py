@@ -13,6 +13,7 @@ from typing import NamedTuple
 from overclaim.outcome.model import NO_FACTS, BoundClaim, Claim, Effect, Operation, Outcome, ToolFacts
 
 _MOST = 1024
+_LONGEST = 500  # characters of a name or a description
 
 
 class _Tool(NamedTuple):
@@ -27,7 +28,8 @@ _tools: dict[str, _Tool] = {}
 def register(name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> None:
     """Note a tool that is decorated, or whose span another instrumentor made."""
     if name not in _tools and len(_tools) < _MOST:
-        _tools.setdefault(name, _Tool(name, description, facts))
+        kept = name[:_LONGEST]
+        _tools.setdefault(kept, _Tool(kept, description[:_LONGEST], facts))
 
 
 def is_known(name: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from overclaim import _attributes as names
 from overclaim._hashing import keyed_hash, operation_label
 from overclaim._runs import RunState
-from overclaim._scrub import scrub
+from overclaim._scrub import clean, scrub
 from overclaim.outcome.expected import said
 from overclaim.outcome.model import Effect, Evidence, Grade, Observation, Operation, Outcome
 
@@ -85,5 +85,11 @@ def failure_type(observed: Observation) -> str | None:
 
 def type_name(error: BaseException) -> str:
     """The name of an exception's class, with its module unless it is built in."""
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return _class_name(type(error))
+
+
+@lru_cache(maxsize=512)
+def _class_name(kind: type) -> str:
+    """A class may have been made with any name, such as one that a server sent."""
+    module = kind.__module__
+    return clean(kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}")

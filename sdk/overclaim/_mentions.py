@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NoReturn, cast
 
+from overclaim.outcome.results.payload import stored_items
+
 Kept = bytes | tuple[object, ...]
 """The payloads of a call as they are kept."""
 
@@ -23,12 +25,18 @@ _RECEIVERS = frozenset({"to", "recipient", "receiver", "payee", "beneficiary"})
 _TEXT = 20_000
 _DEPTH = 8
 _BUDGET = 40_000  # characters
+_LOOKS = 4096  # values of one payload that are looked at; what holds itself many times over has no end
+_SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset)
+_NUMBERS = frozenset({int, float, bool})
+_TEXTS = frozenset({str, bytes, bytearray})
 
 
 def keep(*payloads: object) -> tuple[Kept, ...]:
     """What is kept of payloads until somebody reads it; no reference to them."""
     copy = _Copy()
     try:
+        if any(map(_is_long, payloads)):  # it would be copied as a whole before its length is seen
+            return (plain_values(*payloads),)
         _Pickler(copy, 4).dump(payloads)
         return (b"".join(copy.parts),)
     except Exception:  # too large, or more than plain values
@@ -41,6 +49,20 @@ def kept_values(kept: Iterable[Kept]) -> tuple[object, ...]:
     for one in kept:
         values += plain_values(*pickle.loads(one)) if isinstance(one, bytes) else one
     return tuple(values)
+
+
+def _is_long(payload: object) -> bool:
+    """Whether a payload is a long text, or holds one among its first values."""
+    kind = type(payload)
+    if kind is str or kind is bytes:
+        return len(cast("str", payload)) > _MOST_BYTES
+    if kind is dict:
+        inside: Any = cast("dict[Any, Any]", payload).values()
+    elif kind is list:
+        inside = cast("list[Any]", payload)
+    else:
+        return False
+    return any(type(one) in _TEXTS and len(one) > _MOST_BYTES for one in islice(inside, _NAMED))
 
 
 class _Copy:
@@ -74,10 +96,10 @@ def plain_values(*payloads: object) -> tuple[object, ...]:
     """
     found: list[object] = []
     for payload in payloads:
-        _collect(payload, 1, found)
+        _collect(payload, 1, found, [_LOOKS])
     if not found:
         return ()
-    left = [_VALUES]
+    left = [_VALUES, _LOOKS]
     return (*(_named(payload, 1, left) for payload in payloads), *_affordable(found))
 
 
@@ -91,36 +113,52 @@ def _affordable(found: list[object]) -> Iterator[object]:
         yield value
 
 
-def _collect(value: object, depth: int, found: list[object]) -> None:
-    if len(found) >= _VALUES or depth > _DEPTH:
+def _collect(value: object, depth: int, found: list[object], left: list[int]) -> None:
+    """By types alone, and by what is stored: a value must not notice that somebody looks. left: values to look at."""
+    left[0] -= 1
+    if len(found) >= _VALUES or depth > _DEPTH or left[0] < 0:
         return
-    if isinstance(value, str):
-        found.append(value if len(value) <= _TEXT else value[:_TEXT])
-    elif isinstance(value, int | float):
-        found.append(value)
-    elif isinstance(value, dict):
-        for one in islice(cast("dict[object, object]", value).values(), _VALUES):
-            _collect(one, depth + 1, found)
-    elif isinstance(value, list | tuple | set | frozenset):
-        items = cast("list[object]", value)
-        found.append(len(items))
-        for one in islice(items, _VALUES):
-            _collect(one, depth + 1, found)
+    kind = type(value)
+    if issubclass(kind, str | int | float):
+        found.append(_exact(value, kind))
+    elif issubclass(kind, dict):
+        for _, one in stored_items(value, _VALUES):
+            _collect(one, depth + 1, found, left)
+    elif (base := _sequence(kind)) is not None:
+        found.append(base.__len__(value))
+        for one in islice(base.__iter__(value), _VALUES):
+            _collect(one, depth + 1, found, left)
 
 
-def _named(payload: object, depth: int, left: list[int]) -> dict[str, object]:
+def _sequence(kind: type) -> Any:
+    """The built-in kind of sequence that this is, None for others."""
+    return next((base for base in _SEQUENCES if issubclass(kind, base)), None)
+
+
+def _exact(value: Any, kind: type) -> object:
+    """A text, not too long, or a number, without what a subclass makes of it."""
+    if issubclass(kind, str):
+        return value if kind is str and len(value) <= _TEXT else str.__getitem__(value, slice(_TEXT))
+    if kind in _NUMBERS:
+        return value
+    return int.__int__(value) if issubclass(kind, int) else float.__float__(value)
+
+
+def _is_a(base: type, value: object) -> bool:
+    """Whether a value is of a type, by its own type alone."""
+    return issubclass(type(value), base)
+
+
+def _named(payload: Any, depth: int, left: list[int]) -> dict[str, object]:
     """The numbers and sizes of lists in a mapping, and in what is in it, by their names, and who receives something."""
     kept: dict[str, object] = {}
-    if depth > _DEPTH or not isinstance(payload, dict | list):
+    left[1] -= 1
+    if depth > _DEPTH or left[1] < 0:
         return kept
-    if isinstance(payload, list):
-        inside: dict[str, object] = {}
-        for at, one in enumerate(islice(cast("list[object]", payload), left[0])):
-            if isinstance(one, (dict, list)) and (row := _named(cast("object", one), depth + 1, left)):
-                inside[str(at)] = row
-        return {"": {"": inside}} if inside else kept  # deep enough not to be taken for fields of the payload itself
-    for name, value in islice(cast("dict[object, object]", payload).items(), _NAMED):
-        if left[0] > 0 and isinstance(name, str) and len(name) < _NAME:
+    if _is_a(list, payload):
+        return _named_rows(payload, depth, left)
+    for name, value in stored_items(payload, _NAMED) if _is_a(dict, payload) else ():
+        if left[0] > 0 and type(name) is str and len(name) < _NAME:
             found = _of_field(name, value, depth, left)
             if found is not None:
                 kept[name] = found
@@ -128,13 +166,25 @@ def _named(payload: object, depth: int, left: list[int]) -> dict[str, object]:
     return kept
 
 
-def _of_field(name: str, value: object, depth: int, left: list[int]) -> object:
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, str):
-        return value if name in _RECEIVERS and len(value) < _NAME else None
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        rows = _named(items, depth + 1, left) if items and isinstance(items[0], dict | list) else None
-        return rows or (None,) * min(len(items), _VALUES)  # only how many there are
+def _named_rows(payload: Any, depth: int, left: list[int]) -> dict[str, object]:
+    inside: dict[str, object] = {}
+    listed: Any = list
+    rows: Iterator[Any] = islice(listed.__iter__(payload), left[0])
+    for at, one in enumerate(rows):
+        if (_is_a(dict, one) or _is_a(list, one)) and (row := _named(one, depth + 1, left)):
+            inside[str(at)] = row
+    return {"": {"": inside}} if inside else {}  # deep enough not to be taken for fields of the payload itself
+
+
+def _of_field(name: str, value: Any, depth: int, left: list[int]) -> object:
+    kind = cast("type[object]", type(value))
+    if issubclass(kind, int | float):
+        return _exact(value, kind)
+    if issubclass(kind, str):
+        return _exact(value, kind) if name in _RECEIVERS and str.__len__(value) < _NAME else None
+    if issubclass(kind, list):
+        listed: Any = list
+        first: Any = next(listed.__iter__(value), None)
+        rows = _named(value, depth + 1, left) if issubclass(type(first), dict | list) else None
+        return rows or (None,) * min(listed.__len__(value), _VALUES)  # only how many there are
     return _named(value, depth + 1, left) or None

@@ -21,6 +21,7 @@ from overclaim.outcome.model import Judgement, Outcome
 CALLS: Final = "overclaim.calls"
 RUNS: Final = "overclaim.runs"
 _OTHER: Final = "_OTHER"
+_MOST_PAIRS: Final = 2048
 _UNSET: Final = frozenset({"_ProxyMeterProvider", "NoOpMeterProvider"})
 
 
@@ -33,9 +34,19 @@ class Counters:
 
     def __init__(self, provider: MeterProvider | None = None) -> None:
         self._provider = provider
+        self._pairs: set[tuple[str, str]] = set()
         meter = metrics.get_meter(SCOPE_NAME, __version__, meter_provider=provider)
         self._calls: Counter = meter.create_counter(CALLS, "{call}", "Tool calls by claimed and observed outcome")
         self._runs: Counter = meter.create_counter(RUNS, "{run}", "Agent runs by claimed outcome and verdict")
+
+    def _bounded(self, tool: str, agent: str) -> tuple[str, str]:
+        """The names to count by: a model may make up any number of tools, and a program of agents."""
+        pair = tool, agent
+        if pair not in self._pairs:
+            if len(self._pairs) >= _MOST_PAIRS:
+                return tool and _OTHER, agent and _OTHER
+            self._pairs.add(pair)
+        return pair
 
     @property
     def read(self) -> bool:
@@ -44,9 +55,10 @@ class Counters:
 
     @fail_open
     def call(self, tool: str, agent: str, claimed: Outcome, observed: Outcome) -> None:
-        """Count one tool call. Tools beyond the first thousand share a name, so that memory stays bounded."""
+        """Count one tool call. Names beyond the first few thousand share one, so that memory stays bounded."""
+        tool, agent = self._bounded(tool if is_known(tool) else _OTHER, agent)
         labels: dict[str, Any] = {
-            names.GEN_AI_TOOL_NAME: tool if is_known(tool) else _OTHER,
+            names.GEN_AI_TOOL_NAME: tool,
             names.CLAIMED_OUTCOME: claimed.value,
             names.OBSERVED_OUTCOME: observed.value,
         }
@@ -57,6 +69,7 @@ class Counters:
     @fail_open
     def run(self, agent: str, observed: Outcome, judgement: Judgement) -> None:
         """Count one run that ended."""
+        _, agent = self._bounded("", agent)
         labels: dict[str, Any] = {
             names.CLAIMED_OUTCOME: judgement.run.claimed.value,
             names.OBSERVED_OUTCOME: observed.value,

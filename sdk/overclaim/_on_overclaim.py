@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from overclaim import _verdicts
+from overclaim import _mistakes, _verdicts
 from overclaim._errors import Overclaimed, UsageError
 from overclaim._fail_open import fail_open
 from overclaim._runs import RunState
@@ -30,7 +30,7 @@ class Guard:
 
     def __init__(self, act: OnOverclaim, retries: int) -> None:
         self._act = act
-        self.asks_again = act == _AGAIN
+        self.asks_again = type(act) is str and act == _AGAIN
         self.retries = retries if self.asks_again else 0
 
     def accused(self, state: RunState, answer: str) -> Judgement | None:
@@ -44,7 +44,7 @@ class Guard:
         Raises:
             Overclaimed: where that was asked for; and whatever a callable raises.
         """
-        if self._act == "raise":
+        if type(self._act) is str and self._act == "raise":
             raise Overclaimed(judgement, words(judgement) or "")
         return self._act(judgement) if callable(self._act) else None
 
@@ -56,13 +56,13 @@ def guard(on_overclaim: object, retries: object) -> Guard | None:
         UsageError: an argument is none that is allowed.
     """
     if type(retries) is not int or retries < 0:
-        raise UsageError(f"overclaim.run(retries={retries!r}): give a number of 0 or more")
+        raise UsageError(f"overclaim.run(retries={_mistakes.shown(retries)}): give a number of 0 or more")
     if on_overclaim is None:
         return None
-    if on_overclaim in _ACTIONS or callable(on_overclaim):
+    if callable(on_overclaim) or (type(on_overclaim) is str and on_overclaim in _ACTIONS):
         return Guard(on_overclaim, retries)  # pyright: ignore[reportArgumentType]
     cure = 'give "annotate", "feedback", "raise", or a function that takes the overclaim.Judgement'
-    raise UsageError(f"overclaim.run(on_overclaim={on_overclaim!r}): {cure}")
+    raise UsageError(f"overclaim.run(on_overclaim={_mistakes.shown(on_overclaim)}): {cure}")
 
 
 def guarded(

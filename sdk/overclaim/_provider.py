@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
 from overclaim import _mistakes
-from overclaim._fail_open import report
-from overclaim._scrub import scrub
+from overclaim._fail_open import place_of, report
+from overclaim._scrub import scrub, small
 
 EXIT_SECONDS = 2.0
 _DELAY_MILLIS = 1000
@@ -50,6 +50,7 @@ def find_or_make(
 ) -> trace.TracerProvider:
     """The provider to use: the given one, the global one, or a new global one that sends by OTLP."""
     if given is not None:
+        _help_given(given)
         return given
     existing = trace.get_tracer_provider()
     if not isinstance(existing, trace.ProxyTracerProvider):
@@ -65,6 +66,16 @@ def _flush_on_sigterm(provider: trace.TracerProvider) -> None:
     if isinstance(provider, TracerProvider) and provider not in _helped:
         _helped.add(provider)
         _Closer(provider).on_sigterm()
+
+
+def _help_given(provider: trace.TracerProvider) -> None:
+    """The same for providers that are handed to `instrument()`: a process may make many, so one thread is for all."""
+    if isinstance(provider, TracerProvider) and provider not in _helped:
+        _helped.add(provider)
+        _GIVEN.providers.add(provider)
+        if not _GIVEN.helped:
+            _GIVEN.helped = True
+            _Closer(_GIVEN).on_sigterm()
 
 
 def make(service_name: str | None, endpoint: str | None) -> TracerProvider:
@@ -98,7 +109,7 @@ def _exporters(endpoint: str | None) -> list[SpanExporter]:
     names = [name.strip().lower() for name in wanted]
     for name in names:
         if name not in makers and name != "none":
-            _log.warning("overclaim: OTEL_TRACES_EXPORTER=%s is not known here; use otlp, console or none", name)
+            _log.warning("overclaim: OTEL_TRACES_EXPORTER=%s is not known here; use otlp, console or none", small(name))
     made = (makers[name]() for name in names if name in makers)
     return [one for one in made if one is not None]
 
@@ -141,13 +152,33 @@ def traces_url(endpoint: str) -> str:
     return base if base.endswith(_TRACES_PATH) else base + _TRACES_PATH
 
 
+class _Flushed(Protocol):
+    def force_flush(self) -> object: ...
+
+
+class _Given:
+    """The providers that were handed to `instrument()`, as long as the program keeps them."""
+
+    def __init__(self) -> None:
+        self.providers: WeakSet[TracerProvider] = WeakSet()
+        self.helped = False
+
+    def force_flush(self) -> None:
+        """Flush all of them."""
+        for provider in list(self.providers):
+            provider.force_flush()
+
+
+_GIVEN = _Given()
+
+
 class _Closer:
     """Flushes a provider from a thread of its own, so that a dead endpoint can never hold up the exit.
 
     The thread exists before it is needed, because Python starts no new ones while it shuts down.
     """
 
-    def __init__(self, provider: TracerProvider) -> None:
+    def __init__(self, provider: _Flushed) -> None:
         self._provider = provider
         self._pid = 0
         self._until: float | None = None
@@ -197,8 +228,8 @@ class _Closer:
             self._wanted.clear()
             try:
                 self._provider.force_flush()
-            except Exception:
-                _log.debug("overclaim: flush failed", exc_info=True)
+            except Exception as error:
+                _log.debug("overclaim: flush failed: %s", place_of(error))
             self._flushed.set()
 
 

@@ -16,7 +16,7 @@ from overclaim._labels import type_name
 from overclaim._record import Record, carried, current_record
 from overclaim._runs import RUN_KEY, RunState, claimed_by, current_run, roll_up, run_of_thread
 from overclaim._runtime import RUNTIME
-from overclaim._scrub import clean
+from overclaim._scrub import named
 from overclaim._verdicts import on_end, verdict_labels
 from overclaim._wrapping import Scope
 from overclaim.outcome.model import Outcome, Reading
@@ -93,10 +93,10 @@ def begin_run(name: object, run_id: object, version: object, model: object) -> R
         names.GEN_AI_AGENT_VERSION: version,
         names.GEN_AI_REQUEST_MODEL: model,
     }
-    given = {key: clean(str(value)) for key, value in attributes.items() if value is not None}
+    given = {key: named(value) for key, value in attributes.items() if value is not None}
     agent = given.get(names.GEN_AI_AGENT_NAME, "")
     span = tracer.start_span(f"invoke_agent {agent}".rstrip(), context, attributes=given)
-    id = uuid.uuid4().hex if run_id is None or run_id == "" else clean(str(run_id))
+    id = (named(run_id) if run_id is not None else "") or uuid.uuid4().hex
     state = RunState(span, agent=agent, run_id=id, outer=outer)
     record = Record(parent, state, state.context.span_id)
     record.agent = True

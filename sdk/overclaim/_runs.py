@@ -33,6 +33,7 @@ from overclaim.outcome.operations import mentions
 RUN_KEY: Final = create_key("overclaim-run")
 MAX_CALLS = 2000
 MAX_TEXTS = 8
+MAX_ANSWER = 200_000  # characters
 MAX_PENDING = 32
 _THREAD_RUN = "_overclaim_run"
 _HERE: ContextVar[weakref.ref[RunState] | None] = ContextVar("overclaim-here", default=None)
@@ -201,7 +202,13 @@ class RunState:
         return previous
 
     def say(self, text: str) -> None:
-        """Keep what the agent told its user; the last few texts count."""
+        """Keep what the agent told its user; the last few texts count, and of a long one its beginning and end."""
+        length = str.__len__(text)
+        if length > MAX_ANSWER:
+            half = MAX_ANSWER // 2
+            text = str.__getitem__(text, slice(half)) + "\n" + str.__getitem__(text, slice(length - half, None))
+        elif type(text) is not str:
+            text = str.__getitem__(text, slice(None))
         if self.texts[-1:] == [text]:  # heard from a hook and read off a span
             return
         self.texts.append(text)

@@ -33,6 +33,7 @@ _TELLING: Final = frozenset({
     ("pathlib", "PosixPath"), ("pathlib", "PurePosixPath"), ("pathlib._local", "PosixPath"),
 })  # fmt: skip
 _SEQUENCES: Final[tuple[Any, ...]] = (list, tuple, set, frozenset)
+_HOLDERS = (dict, list, tuple, set, frozenset, bytes, bytearray, memoryview)  # whose text may have no end
 _NAMES = ("name", "key", "header", "field", "variable")
 _VALUES = ("value", "val", "content", "data")
 
@@ -57,12 +58,15 @@ def clean(text: str, limit: int = 256) -> str:
 
 def named(value: object, limit: int = 256) -> str:
     """The clean text of whatever a program gave as a name; "" where it has none to give."""
-    if issubclass(type(value), str):
+    kind = type(value)
+    if issubclass(kind, str):
         return clean(cast("str", value), limit)
+    if issubclass(kind, _HOLDERS):
+        return kind.__name__
     try:
         return clean(str(value), limit)
     except Exception:  # its own code, or a number of too many digits
-        return clean(type(value).__name__, limit)
+        return clean(kind.__name__, limit)
 
 
 def small(value: object) -> str:
@@ -128,7 +132,7 @@ class _Plain:
         self._room -= len(text)
         return text
 
-    def _container(self, value: object, kind: type, depth: int) -> object:
+    def _container(self, value: object, kind: Any, depth: int) -> object:
         if issubclass(kind, dict):
             return self._mapping(stored_items(value, _ITEMS), depth)
         items = _stored_sequence(value, kind)

@@ -108,7 +108,8 @@ _SHAPES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         MASK,
     ),
     # A password with a slash or an @ in it goes as far as the last @; a port is none.
-    (re.compile(_SCHEME + r"[^\s/:@\"'<>]{0,200}:(?!\d{1,5}(?:[/?#]|\Z))[^\s\"'<>]{0,500}@", re.I),
+    (re.compile(_SCHEME.replace("//", "/{1,2}") +
+                r"[^\s/:@\"'<>]{0,200}:(?!\d{1,5}(?:[/?#]|\Z))[^\s\"'<>]{0,500}@", re.I),
      rf"\g<scheme>{MASK}@"),
     (re.compile(_SCHEME + r"[^\s/@\"'<>]{1,500}@", re.I), rf"\g<scheme>{MASK}@"),
     (re.compile(r"(hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/[\w/-]+", re.I), rf"\1/{MASK}"),
@@ -127,9 +128,9 @@ _SHAPES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 _DIGITS = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d)")
 # What none of these is in holds no secret; most names and small values are done with one look.
 _HINT = re.compile(
-    r"[:=@<?%]|\d(?:[ -]?\d){12}|eyJ|-----BEGIN|\b(?:bearer|basic|login)\b|--?[a-z]|hooks\.slack|\b(?:sk|pk|rk)[_-]|xox|xapp"
-    r"|AKIA|ASIA|ABIA|ACCA|AIza|ya29|SG\.|gh[pousr]_|_pat_|glpat|(?:hf|gsk|npm|r8)_|pypi|pplx|xai-|nvapi|dop_v1|shp.._|whsec|sq0"
-    r"|pass|pwd|pin\b|secret|token|key|auth|cookie|cred",
+    r"[:=@<?%]|\d(?:[ -]?\d){12}|eyJ|-----BEGIN|\b(?:bearer|basic|login)\b|--?[a-z]|hooks\.slack|\b(?:sk|pk|rk)[_-]"
+    r"|xox|xapp|AKIA|ASIA|ABIA|ACCA|AIza|ya29|SG\.|gh[pousr]_|_pat_|glpat|(?:hf|gsk|npm|r8)_|pypi|pplx|xai-|nvapi|dop_v1|shp.._|whsec"
+    r"|sq0|pass|pwd|pin\b|secret|token|key|auth|cookie|cred",
     re.IGNORECASE,
 )
 _EASY = re.compile(

@@ -11,6 +11,7 @@ from overclaim.outcome.results.payload import stored_items
 
 _DEPTH = 3
 _KEYS = 24
+_NAME = 256
 _LONGEST = 1000  # letters of keys of which the description is kept
 _TEXT = frozenset({str})
 
@@ -33,12 +34,12 @@ def describe(value: object, depth: int = _DEPTH) -> str:
     if issubclass(kind, dict):
         return _describe_mapping(cast("dict[Any, object]", value), depth)
     if issubclass(kind, list | tuple):
-        return "[" + _describe_first(cast("list[object]", value), depth) + "]"
-    return kind.__name__
+        return "[" + _describe_first(value, list if issubclass(kind, list) else tuple, depth) + "]"
+    return kind.__name__[:_NAME]
 
 
-def _describe_first(value: list[object], depth: int) -> str:
-    return "".join(describe(item, depth - 1) for item in islice(value, 1)) if depth else ""
+def _describe_first(value: object, base: Any, depth: int) -> str:
+    return "".join(describe(item, depth - 1) for item in islice(base.__iter__(value), 1)) if depth else ""
 
 
 def _describe_mapping(value: dict[Any, object], depth: int) -> str:

@@ -10,7 +10,7 @@ from overclaim._calls import declare
 from overclaim._fail_open import fail_open
 from overclaim._known_tools import lacks_call
 from overclaim._run_scope import live_run
-from overclaim._scrub import clean, small
+from overclaim._scrub import named, small
 from overclaim.outcome.model import BoundClaim, Evidence, Grade, Outcome
 
 _CLAIMED = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL)
@@ -41,6 +41,9 @@ def claim(
     done = None if action is None else _claims.known_action(action)
     if (outcome is not None and said is None) or (action is not None and done is None):
         return
+    if text is not None and not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        _mistakes.warn("overclaim.claim", text, "give the claim as a text")
+        return
     state = live_run()
     claims: tuple[BoundClaim, ...] = _claims.explicit(
         state, text, outcome=said, action=done, targets=(targets,) if isinstance(targets, str) else targets, about=about
@@ -66,5 +69,5 @@ def observe(outcome: Outcome | str, *, rule: str = "declared", value: str = "") 
     """
     came_to = _mistakes.outcome(outcome, _OBSERVED, "overclaim.observe")
     if came_to is not None:
-        named = clean(str(rule))
-        declare(Evidence("declared", named, came_to, Grade.STRUCTURED, small(value), target=named))
+        decided = named(rule)
+        declare(Evidence("declared", decided, came_to, Grade.STRUCTURED, small(value), target=decided))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from overclaim._calls import open_call
 from overclaim._errors import InputError, UsageError
 from overclaim._fail_open import report
 from overclaim._known_tools import register
+from overclaim._mistakes import shown
 from overclaim._runtime import RUNTIME
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Arguments, Scope, wrap
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from overclaim.expectations import ToolExpectation
 
 F = TypeVar("F")
+_MOST_STATUSES = 1000
 
 
 @overload
@@ -47,8 +49,10 @@ def tool(
 ) -> Any:
     """Watch a tool: every call becomes a span `execute_tool {name}` with its claimed and observed outcome.
 
-    Works on functions, coroutine functions, generators, async generators, methods, class and static methods; what
-    the tool returns, raises or yields is never changed. It does nothing until `overclaim.instrument()` ran.
+    Works on functions, coroutine functions, generators, async generators, methods, class and static methods, and on
+    objects that can be called; what the tool returns, raises or yields is never changed. Where a plain function gives
+    what is still to be awaited, iterated over or entered, the outcome of the call is unknown. It does nothing until
+    `overclaim.instrument()` ran.
 
     Args:
         function: The tool, when used without parentheses.
@@ -64,8 +68,8 @@ def tool(
     Raises:
         UsageError: Where the tool is declared (never where it is called), if an argument is none of the above.
     """
-    if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"overclaim.tool(name={name!r}): the name must be a text")
+    if name is not None and not issubclass(type(name), str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"overclaim.tool(name={shown(name)}): the name must be a text")
     given = ToolFacts(
         _yes_no("read_only", read_only), _statuses(expected_status), _yes_no("empty_ok", empty_ok),
         reports_problems=_yes_no("reports_problems", reports_problems),
@@ -89,40 +93,51 @@ def tool(
 def _expected(name: str, expect: ToolExpectation | Mapping[str, Any]) -> ToolFacts:
     """The facts of an expectation at a tool, whose postconditions are asked from now on."""
     from overclaim._postconditions import CHECKS
+    from overclaim.expectations import ToolExpectation
     from overclaim.expectations.loading import load
 
+    kind: Any = type(expect)
+    if not issubclass(kind, (Mapping, ToolExpectation)):
+        raise UsageError(f"overclaim.tool(expect={shown(expect)}): give a mapping or a ToolExpectation")
     try:
         whole = load({"tools": {name: expect}})
     except InputError as error:
         raise UsageError(f"overclaim.tool(expect=...) cannot be used: {error}") from None
+    except Exception as error:  # it is nothing that can be read
+        raise UsageError(f"overclaim.tool(expect={shown(expect)}) cannot be used: {type(error).__name__}") from None
     CHECKS.declare(whole.checks)
     return whole.entries[0].facts
 
 
 def _yes_no(name: str, value: bool | None) -> bool | None:
-    if value is None or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if value is None or type(value) is bool:  # pyright: ignore[reportUnnecessaryIsInstance]
         return value
-    raise UsageError(f"overclaim.tool({name}={value!r}): it must be True or False")
+    raise UsageError(f"overclaim.tool({name}={shown(value)}): it must be True or False")
 
 
 def _statuses(given: int | Iterable[int]) -> frozenset[int]:
-    wanted: list[object] = [given] if isinstance(given, int | str) else list(given)
-    statuses = frozenset(one for one in wanted if type(one) is int and 100 <= one <= 599)
-    if len(statuses) == len(set(map(repr, wanted))):
-        return statuses
+    try:
+        one_only = issubclass(type(given), int | str)
+        wanted: list[object] = [given] if one_only else list(islice(cast("Iterable[object]", given), _MOST_STATUSES))
+    except Exception:  # nothing to go through
+        wanted = [None]
+    if all(type(one) is int and 100 <= one <= 599 for one in wanted):
+        return frozenset(cast("list[int]", wanted))
     cure = "give numbers from 100 to 599, such as expected_status=404 or expected_status=(404, 409)"
-    raise UsageError(f"overclaim.tool(expected_status={given!r}): {cure}")
+    raise UsageError(f"overclaim.tool(expected_status={shown(given)}): {cure}")
 
 
 def _check_target(target: object) -> None:
-    if isinstance(target, str):
-        raise UsageError(f"overclaim.tool({target!r}): a name goes in by keyword: @overclaim.tool(name={target!r})")
-    if inspect.isclass(target):
+    if type(target) is str:
+        said = shown(target)
+        raise UsageError(f"overclaim.tool({said}): a name goes in by keyword: @overclaim.tool(name={said})")
+    kind = type(target)  # whatever it is, it need not answer what it is
+    if issubclass(kind, type):
         cure = "decorate the method that does the work"
-        raise UsageError(f"overclaim.tool cannot watch a class ({target.__name__}): {cure}")
-    if not callable(target) and not isinstance(target, classmethod | staticmethod):
+        raise UsageError(f"overclaim.tool cannot watch a class ({getattr(target, '__name__', 'type')}): {cure}")
+    if not callable(target) and not issubclass(kind, classmethod | staticmethod):
         cure = "decorate the function that it calls"
-        raise UsageError(f"overclaim.tool needs a function, but got {type(target).__name__}: {cure}")
+        raise UsageError(f"overclaim.tool needs a function, but got {kind.__name__}: {cure}")
 
 
 def _starter(spec: ToolSpec) -> Callable[[Arguments, dict[str, Any]], Scope | None]:

@@ -9,9 +9,11 @@ from typing import Any
 
 from overclaim import _attributes as names
 from overclaim._runtime import RUNTIME
-from overclaim._scrub import clean
+from overclaim._scrub import named
 from overclaim._wrapping import Arguments
 from overclaim.outcome.model import NO_FACTS, ToolFacts
+
+_MOST_SAID = 500
 
 
 class ToolSpec:
@@ -23,11 +25,11 @@ class ToolSpec:
     )  # fmt: skip
 
     def __init__(self, function: Callable[..., Any], name: str | None, facts: ToolFacts = NO_FACTS) -> None:
-        self.name = clean(name or _name(function))
+        self.name = named(_name(function) if name is None or name == "" else name)
         self.span_name = f"execute_tool {self.name}"
         self.declared = facts
         self._facts, self._rules = facts, None
-        self.description = (inspect.getdoc(function) or "").partition("\n")[0]
+        self.description = first_line(inspect.getdoc(function))
         parameters, self.defaults = _parameters(function)
         self.skip = 1 if parameters[:1] in (("self",), ("cls",)) else 0
         self.parameters = parameters[self.skip :]
@@ -41,7 +43,7 @@ class ToolSpec:
     def named(cls, name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> ToolSpec:
         """A tool of which a framework tells, without its function."""
         spec = cls(_no_function, name, facts)
-        spec.description = description.partition("\n")[0]
+        spec.description = first_line(description)
         return spec
 
     @property
@@ -60,6 +62,11 @@ class ToolSpec:
         if len(args) > len(self.parameters):
             given["args"] = list(args[len(self.parameters) :])
         return given
+
+
+def first_line(described: object) -> str:
+    """The first line of what is said of a tool, as far as anybody reads it."""
+    return described[:_MOST_SAID].partition("\n")[0] if type(described) is str else ""
 
 
 def _no_function() -> None: ...

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar, cast, overload
 
 from overclaim._errors import UsageError
+from overclaim._mistakes import shown
 from overclaim._postconditions import CHECKS, MAX_SECONDS, Check
 from overclaim._scrub import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
+_MOST = 1000
+_LONGEST = 1000
 
 
 @overload
@@ -44,8 +48,8 @@ def verify(tools: str | Sequence[str], function: Any = None, /, *, timeout: floa
         UsageError: Where it is declared (never where the tool is called), if an argument is none of the above.
     """
     patterns = _patterns(tools)
-    if not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_SECONDS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"overclaim.verify(timeout={timeout!r}): give seconds, more than 0 and at most 60")
+    if type(timeout) not in (int, float) or not 0 < timeout <= MAX_SECONDS:
+        raise UsageError(f"overclaim.verify(timeout={shown(timeout)}): give seconds, more than 0 and at most 60")
 
     def register(asks: F) -> F:
         _check_function(asks)
@@ -59,11 +63,15 @@ def verify(tools: str | Sequence[str], function: Any = None, /, *, timeout: floa
 def _patterns(tools: str | Sequence[str]) -> tuple[str, ...]:
     if callable(tools):
         raise UsageError('overclaim.verify needs the name of the tool: @overclaim.verify("create_user")')
-    several = isinstance(tools, Iterable) and not isinstance(tools, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-    named = tuple(cast("Iterable[object]", tools)) if several else (tools,)
-    texts = tuple(one for one in named if isinstance(one, str) and one.strip())
+    kind: Any = type(tools)
+    several = issubclass(kind, Iterable) and not issubclass(kind, str)
+    try:
+        named = tuple(islice(cast("Iterable[object]", tools), _MOST)) if several else (tools,)
+    except Exception:  # nothing to go through
+        named = (None,)
+    texts = tuple(one for one in named if type(one) is str and len(one) <= _LONGEST and one.strip())
     if not texts or len(texts) < len(named):
-        raise UsageError(f'overclaim.verify({tools!r}): give the name of a tool, or several: "create_user"')
+        raise UsageError(f'overclaim.verify({shown(tools)}): give the name of a tool, or several: "create_user"')
     return texts
 
 

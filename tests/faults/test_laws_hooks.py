@@ -14,6 +14,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 import overclaim
+from overclaim import _provider
 from overclaim._fail_open import faults
 from overclaim._hooks import Open, Reply, agent_run, answered, tool_call
 from overclaim.integrations.patching import Patches
@@ -259,3 +260,10 @@ def test_a_fault_never_accuses(telemetry: Any, monkeypatch: pytest.MonkeyPatch) 
     with overclaim.run("agent"):
         overclaim.tool(name="create_order")(lambda: {"id": 1})()
         assert not overclaim.check(LIE).verdict.accuses
+
+
+def test_a_flush_that_fails_leaves_the_signal_to_the_program() -> None:
+    """Under gevent nobody may wait where signals are handled: the program's own handler runs all the same."""
+    heard: list[int] = []
+    _provider._flushing(boom, lambda number, _: heard.append(number))(15, None)
+    assert heard == [15]

@@ -172,3 +172,22 @@ trace.set_tracer_provider(mine)
     process.terminate()
     assert end_of(process)[0] == -signal.SIGTERM
     assert sink.names == ["execute_tool work"]
+
+
+def test_sigterm_flushes_a_provider_that_is_handed_in(sink: Any) -> None:
+    """The same for a provider that is not the global one."""
+    before = """
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+import sys, overclaim
+mine = TracerProvider()
+mine.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=sys.argv[1] + "/v1/traces")))
+real = overclaim.instrument
+overclaim.instrument = lambda **_: real(tracer_provider=mine, http_clients=False)
+"""
+    process = start("print('ready', flush=True); time.sleep(30)", sink.server_port, before)
+    wait_ready(process)
+    process.terminate()
+    assert end_of(process)[0] == -signal.SIGTERM
+    assert sink.names == ["execute_tool work"]

@@ -93,7 +93,7 @@ def test_workers_forked_from_an_instrumented_master_deliver(own_handler: bool) -
     code = PREFORK.format(own_handler=own_handler)
     with collector() as bodies:
         process = subprocess.Popen(
-            [sys.executable, "-c", BEGIN + code],
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", BEGIN + code],  # of forks, where threads run
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **LATE},
         )  # fmt: skip
         assert process.stdout is not None

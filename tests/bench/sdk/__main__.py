@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -139,17 +138,15 @@ def silent() -> Iterator[int]:
 
 
 def _import_ratio(python: Path, module: str) -> str:
-    """CPU time of importing the SDK by that of OpenTelemetry's with its OTLP/HTTP exporter, the interpreter off."""
-    spent = {code: min(_cpu(python, code) for _ in range(5)) for code in ("pass", f"import {module}", f"import {OTEL}")}
-    empty, theirs, otel = spent.values()
-    return f"{(theirs - empty) / (otel - empty):.2f}"
+    """CPU time of importing the SDK by that of OpenTelemetry's with its OTLP/HTTP exporter."""
+    theirs, otel = (min(_cpu(python, modules) for _ in range(7)) for modules in (module, OTEL))
+    return f"{theirs / otel:.2f}"
 
 
-def _cpu(python: Path, code: str) -> float:
-    before = os.times()
-    subprocess.run([str(python), "-c", code], capture_output=True, check=False)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+def _cpu(python: Path, modules: str) -> float:
+    code = f"import time; before = time.process_time(); import {modules}; print(time.process_time() - before)"
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    return float(done.stdout.strip().splitlines()[-1]) if done.stdout.strip() else float("inf")
 
 
 def table(found: dict[str, dict[str, str]]) -> str:

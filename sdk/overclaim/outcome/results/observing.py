@@ -83,7 +83,7 @@ def observe(
     try:
         found = _gathered(result, is_error, error_text, context, captured)
     except Exception:  # whatever the object does, the call it came from must not notice
-        _LOG.debug("a result could not be read", exc_info=True)
+        _LOG.debug("a result could not be read")  # no more than that: the error may quote it
         found = [_IS_ERROR] if is_error else []
     return decide([*extra, *found], captured=captured, effect=context.effect)
 
