@@ -54,6 +54,7 @@ class Overclaimed(OverclaimError):
     exit_code = 1
 
     def __init__(self, judgement: Judgement, feedback: str) -> None:
-        super().__init__(str(judgement))
+        rules = ", ".join(dict.fromkeys(f"{one.title} ({one.rule})" for one in judgement.findings))
+        super().__init__(f"{judgement.verdict.value}: {rules}")  # no words of the agent: whoever records it may send it
         self.judgement = judgement
         self.feedback = feedback

@@ -13,7 +13,6 @@ from opentelemetry.trace import SpanContext, StatusCode
 from overclaim import _attributes as names
 from overclaim._asking import ask, in_event_loop, unasked
 from overclaim._calls import settled
-from overclaim._known_tools import register
 from overclaim._labels import call_labels, claimed_outcome
 from overclaim._mentions import Kept, keep
 from overclaim._postconditions import CHECKS
@@ -102,7 +101,6 @@ def finish_tool(span: Span, record: Record, attributes: Attributes) -> None:
     record.tool = name
     inner = record.inner if record.inner is not None and record.inner.tool == name else None
     seen = _Seen(span, record, attributes, name, inner)
-    register(name, facts=record.facts)
     labels = call_labels(seen.observed, seen.claimed, seen.operation, record.run)
     labels.update(seen.shapes)
     parent = record.parent

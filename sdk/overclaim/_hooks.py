@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from overclaim._calls import Read, Reply, open_call, plain
 from overclaim._fail_open import fail_open, report
-from overclaim._known_tools import register
 from overclaim._run_scope import live_run, open_run
 from overclaim._scrub import named
 from overclaim._tool_spec import ToolSpec, first_line
@@ -88,7 +87,6 @@ def answered(text: object) -> None:
 
 @lru_cache(maxsize=1024)
 def _spec(tool: str, description: str, facts: ToolFacts) -> ToolSpec:
-    register(tool, description, facts)
     return ToolSpec.named(tool, description, facts)
 
 

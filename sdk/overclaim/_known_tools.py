@@ -16,25 +16,27 @@ _MOST = 1024
 _LONGEST = 500  # characters of a name or a description
 
 
-class _Tool(NamedTuple):
+class Tool(NamedTuple):
+    """A tool that an agent could call."""
+
     name: str
     description: str = ""
     facts: ToolFacts = NO_FACTS
 
 
-_tools: dict[str, _Tool] = {}
+_tools: dict[str, Tool] = {}
 
 
 def register(name: str, description: str = "", facts: ToolFacts = NO_FACTS) -> None:
-    """Note a tool that is decorated, or whose span another instrumentor made."""
-    if name not in _tools and len(_tools) < _MOST:
+    """Note a tool that is decorated: any agent of this process may call it."""
+    note(_tools, name, description, facts)
+
+
+def note(tools: dict[str, Tool], name: str, description: str, facts: ToolFacts = NO_FACTS) -> None:
+    """Note a tool among others, of which there may not be too many."""
+    if name not in tools and len(tools) < _MOST:
         kept = name[:_LONGEST]
-        _tools.setdefault(kept, _Tool(kept, description[:_LONGEST], facts))
-
-
-def is_known(name: str) -> bool:
-    """Whether a tool is among those noted."""
-    return name in _tools
+        tools.setdefault(kept, Tool(kept, description[:_LONGEST], facts))
 
 
 def lacks_call(bound: BoundClaim) -> bool:
@@ -42,16 +44,18 @@ def lacks_call(bound: BoundClaim) -> bool:
     return bound.claim.outcome is Outcome.SUCCESS and bool(bound.claim.action) and not bound.about
 
 
-def would_show(claim: Claim, called: Collection[str]) -> bool:
+def would_show(claim: Claim, called: Collection[str], offered: Collection[Tool] = ()) -> bool:
     """Whether a known tool could have done the claimed deed and was not among those called.
 
     It could where its action is the claimed one, or where it has none and is about the same thing. What is only
     checked, any tool that reads could have checked.
+
+    offered: the tools of this run's agent, beside those that are decorated.
     """
-    return any(_could(claim, tool) for tool in tuple(_tools.values()) if tool.name not in called)
+    return any(_could(claim, tool) for tool in (*_tools.values(), *offered) if tool.name not in called)
 
 
-def _could(claim: Claim, tool: _Tool) -> bool:
+def _could(claim: Claim, tool: Tool) -> bool:
     from overclaim.outcome.lexicon import actions
 
     wanted, does = actions().get(claim.action), _operation(tool)
@@ -64,7 +68,7 @@ def _could(claim: Claim, tool: _Tool) -> bool:
 
 # Read on the first claim without a call, not where the tool is declared: the lexicons are slow to load.
 @lru_cache(maxsize=_MOST)
-def _operation(tool: _Tool) -> Operation:
+def _operation(tool: Tool) -> Operation:
     from overclaim.outcome.operations import operation
 
     return operation(tool.name, None, facts=tool.facts, description=tool.description)

@@ -13,7 +13,6 @@ from opentelemetry.metrics import Counter, MeterProvider
 
 from overclaim import _attributes as names
 from overclaim._fail_open import fail_open
-from overclaim._known_tools import is_known
 from overclaim._runtime import SCOPE_NAME
 from overclaim._version import __version__
 from overclaim.outcome.model import Judgement, Outcome
@@ -21,7 +20,7 @@ from overclaim.outcome.model import Judgement, Outcome
 CALLS: Final = "overclaim.calls"
 RUNS: Final = "overclaim.runs"
 _OTHER: Final = "_OTHER"
-_MOST_PAIRS: Final = 2048
+_MOST_PAIRS: Final = 1000
 _UNSET: Final = frozenset({"_ProxyMeterProvider", "NoOpMeterProvider"})
 
 
@@ -55,8 +54,8 @@ class Counters:
 
     @fail_open
     def call(self, tool: str, agent: str, claimed: Outcome, observed: Outcome) -> None:
-        """Count one tool call. Names beyond the first few thousand share one, so that memory stays bounded."""
-        tool, agent = self._bounded(tool if is_known(tool) else _OTHER, agent)
+        """Count one tool call. Names beyond the first thousand share one, so that memory stays bounded."""
+        tool, agent = self._bounded(tool, agent)
         labels: dict[str, Any] = {
             names.GEN_AI_TOOL_NAME: tool,
             names.CLAIMED_OUTCOME: claimed.value,

@@ -26,10 +26,11 @@ _AGAIN: Final = "feedback"
 class Guard:
     """What is done about an answer that claims too much. retries: how often the agent may answer again."""
 
-    __slots__ = ("_act", "asks_again", "retries")
+    __slots__ = ("_act", "asks_again", "awaits", "retries")
 
     def __init__(self, act: OnOverclaim, retries: int) -> None:
         self._act = act
+        self.awaits = inspect.iscoroutinefunction(act)
         self.asks_again = type(act) is str and act == _AGAIN
         self.retries = retries if self.asks_again else 0
 
@@ -140,6 +141,8 @@ def _check_function(function: Callable[..., Any], guard: Guard) -> None:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         cure = "open the run by `with overclaim.run(...) as run:` and call run.answer(text) before you send the text"
         raise UsageError(f"overclaim.run(on_overclaim=...) cannot hold back what {name} yields: {cure}")
+    if guard.awaits and not inspect.iscoroutinefunction(function):
+        raise UsageError(f"overclaim.run(on_overclaim=...): nobody can await it in {name}: give a plain function")
     if guard.asks_again and not _takes_feedback(function):
         cure = f"give {name} a parameter `feedback: str | None = None` and hand it to the agent's model"
         raise UsageError(f'overclaim.run(on_overclaim="feedback") has no way to tell {name}: {cure}')

@@ -88,6 +88,7 @@ class AgentRun:
         return None
 
     def __enter__(self) -> AgentRun:
+        self._told = 0
         self._scope = self._open()
         if self._scope is not None:
             self._token = enter(self._scope)

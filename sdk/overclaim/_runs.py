@@ -15,7 +15,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
 
 from overclaim import _attributes as names
 from overclaim._fail_open import faults
-from overclaim._known_tools import lacks_call, would_show
+from overclaim._known_tools import Tool, lacks_call, note, would_show
 from overclaim._mentions import Kept, kept_values
 from overclaim._runtime import RUNTIME
 from overclaim.outcome.model import (
@@ -79,6 +79,7 @@ class RunState:
         self.reported = self.checked = self.hooked = self.earlier = False
         self._new: deque[_Seen] = deque()
         self._calls: list[Call] = []
+        self._offered: dict[str, Tool] = {}
         self.contexts: list[SpanContext] = []
         self._values: list[tuple[Kept, ...]] = []
         self.texts: list[str] = []
@@ -146,7 +147,11 @@ class RunState:
             return self.watched
         lacking = [bound.claim for bound in claims if lacks_call(bound)]
         called = {call.tool for call in self.calls} if lacking else set[str]()
-        return all(would_show(claim, called) for claim in lacking)
+        return all(would_show(claim, called, tuple(self._offered.values())) for claim in lacking)
+
+    def offer(self, tool: str, description: str) -> None:
+        """Note a tool that the model of this run may call."""
+        note(self._offered, tool, description)
 
     def add_call(
         self, tool: str, operation: Operation, observed: Observation, claimed: Outcome, context: SpanContext,

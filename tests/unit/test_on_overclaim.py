@@ -85,10 +85,11 @@ def test_an_agent_that_insists_is_let_through_after_its_retries(telemetry: Any) 
 
 def test_raise_keeps_the_answer_in(telemetry: Any) -> None:
     """The error carries the verdict and what to tell the agent."""
-    with pytest.raises(Overclaimed, match="I created the invoice") as caught:
+    with pytest.raises(Overclaimed, match=r"contradicted: .*OC101") as caught:
         overclaim.run("biller", on_overclaim="raise")(answering)()
     assert caught.value.judgement.verdict is Verdict.CONTRADICTED
     assert "create_invoice" in caught.value.feedback
+    assert LIE not in str(caught.value)  # other instrumentors record the text of errors
 
 
 def test_a_callable_gets_the_verdict(telemetry: Any) -> None:
@@ -129,6 +130,15 @@ def test_run_answer_gives_the_feedback_back_and_does_not_take_the_draft(telemetr
     assert telemetry.one("invoke_agent biller").attributes["overclaim.claimed.outcome"] == "failure"
 
 
+def test_a_run_that_is_opened_again_counts_its_retries_anew(telemetry: Any) -> None:
+    """One `overclaim.run` used for two conversations gives feedback in both."""
+    watched = overclaim.run("biller", on_overclaim="feedback")
+    for _ in range(2):
+        with watched as run:
+            create_invoice("cus_81Q", "12,50")
+            assert run.answer(LIE) is not None
+
+
 def test_true_answers_pass_every_mode(telemetry: Any) -> None:
     """Nothing is called, raised or asked again where the answer holds."""
 
@@ -159,6 +169,10 @@ def test_what_makes_no_sense_is_refused_where_it_is_declared() -> None:
         def deaf() -> str:
             return ""
 
+    async def later(judgement: Judgement) -> None: ...
+
+    with pytest.raises(overclaim.OverclaimError, match="nobody can await it in answering"):
+        overclaim.run("biller", on_overclaim=later)(answering)
     with pytest.raises(overclaim.OverclaimError, match="hold back what streaming yields"):
 
         @overclaim.run("biller", on_overclaim="raise")

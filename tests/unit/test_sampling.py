@@ -149,7 +149,7 @@ def test_a_sampled_run_with_an_unsampled_call_is_incomplete(counted: Counted) ->
 
 def test_many_tools_share_a_name_in_the_counters(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that makes up tool names cannot fill the memory of the metrics."""
-    monkeypatch.setattr("overclaim._known_tools._MOST", 0)
+    monkeypatch.setattr("overclaim._metrics._MOST_PAIRS", 0)
     watch(ALWAYS_ON, counted)
     for number in range(5):
         call = tool_call(f"made_up_{number}", {})

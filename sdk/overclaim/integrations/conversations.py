@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from overclaim._fail_open import fail_open
-from overclaim._record import current_record
+from overclaim._record import Record, current_record
 from overclaim._run import live_run
+from overclaim._runs import RunState
 from overclaim._wrapping import Scope, enter, leave
 
 
@@ -17,7 +18,35 @@ def goes_on(scope: Scope | None) -> None:
     if scope is None:
         return
     token = enter(scope)
-    run, record = live_run(), current_record()
-    if run is not None and (record is None or record.run is not run or record.span_id == run.span_id):
-        run.earlier = True
-    leave(token)
+    try:
+        goes_on_here()
+    finally:
+        leave(token)
+
+
+@fail_open
+def goes_on_here() -> None:
+    """Note the same of the run around this place, for hooks that hear of it in its midst."""
+    run = live_run()
+    if run is None or not _speaks(run, _agent(current_record())):
+        return
+    run.earlier = True
+    around = run.outer
+    while around is not None and not around.hooked:  # the program's own run, whose answer is this agent's
+        around.earlier = True
+        around = around.outer
+
+
+def _speaks(run: RunState, agent: Record | None) -> bool:
+    """Whether what this agent says is the run's answer: it is the run, or alone in a run that the program opened."""
+    if agent is None or agent.run is not run or agent.span_id == run.span_id:
+        return True
+    above = _agent(agent.parent)
+    return run.own and above is not None and above.run is run and above.span_id == run.span_id
+
+
+def _agent(record: Record | None) -> Record | None:
+    """The agent at work here: the nearest record of one."""
+    while record is not None and not record.agent:
+        record = record.parent
+    return record

@@ -42,7 +42,7 @@ class Client:
 
     def on(self, provider: TracerProvider) -> None:
         """Switch the instrumentor on."""
-        self._instrumentor().instrument(tracer_provider=BareProvider(provider))
+        self._instrumentor().instrument(tracer_provider=BareProvider(provider), raise_exception_on_conflict=True)
 
     def off(self) -> None:
         """Switch it off."""

@@ -18,12 +18,14 @@ from overclaim._hooks import Reply, agent_run, plain, tool_call
 from overclaim._json import loads
 from overclaim._runtime import RUNTIME
 from overclaim._wrapping import Arguments, Scope, wrap
+from overclaim.integrations.conversations import goes_on, goes_on_here
 from overclaim.integrations.patching import Patches
 from overclaim.reading.dialects import message_text
 
 __all__ = ["off", "on", "probe", "spoken"]
 
 _PATCHES = Patches("pydantic_ai")
+_CALLED, _RETURNED = "builtin-tool-call", "builtin-tool-return"
 Handler = Callable[..., Awaitable[Any]]
 
 
@@ -128,7 +130,9 @@ def _reply(result: Any) -> Reply:
 
 
 async def _run(handler: Handler, ctx: Any) -> Any:
-    return await handler()
+    result = await handler()
+    _provider_calls(result)
+    return result
 
 
 @fail_open
@@ -137,10 +141,37 @@ def _begin_run(args: Arguments, _: dict[str, Any]) -> Scope | None:
     if ctx.realtime:
         return None
     agent = getattr(ctx.agent, "name", None) or "agent"
-    return agent_run(agent, model=getattr(ctx.model, "model_name", None), answer=_answer)
+    scope = agent_run(agent, model=getattr(ctx.model, "model_name", None), answer=_answer)
+    if any(message.kind == "response" for message in ctx.messages):
+        goes_on(scope)
+    return scope
 
 
 _agent = wrap(_run, _begin_run)
+
+
+@fail_open
+def _provider_calls(result: Any) -> None:
+    """Note the calls that the provider of the model ran itself. What else its code may have done does not show."""
+    parts: list[Any] = [part for message in result.new_messages() for part in message.parts]
+    returns = {part.tool_call_id: part for part in parts if part.part_kind == _RETURNED}
+    for part in parts:
+        if part.part_kind == _CALLED:
+            _provider_call(part, returns.get(part.tool_call_id))
+            goes_on_here()
+
+
+def _provider_call(part: Any, returned: Any) -> None:
+    scope = tool_call(part.tool_name, part.args, call_id=part.tool_call_id, read=_provider_reply)
+    if scope is not None:
+        scope.returned(returned)
+
+
+def _provider_reply(returned: Any) -> Reply:
+    if returned is None:
+        return Reply(None, captured=False)
+    failed = getattr(returned, "outcome", "") == "failed"
+    return plain(returned.content)._replace(is_error=True if failed else None)
 
 
 def _answer(result: Any) -> str | None:

@@ -17,9 +17,11 @@ from opentelemetry.trace import TracerProvider
 from overclaim._hooks import Reply, agent_run, plain, tool_call
 from overclaim._record import Record, current_record
 from overclaim._wrapping import Arguments, Scope
+from overclaim.integrations.conversations import goes_on
 from overclaim.integrations.patching import Patches
 
 _ANSWERS = "final_answer"
+_DONE = ("ActionStep", "FinalAnswerStep")  # in the memory of an agent that has been at work before
 _patches = Patches("smolagents")
 
 
@@ -54,7 +56,10 @@ def _run(args: Arguments, _: dict[str, Any]) -> Scope | None:
     """The steps of a run, streamed or not, come from one generator, whose last item is the answer."""
     agent = args[0]
     model = getattr(agent.model, "model_id", None)
-    return agent_run(agent.name or type(agent).__name__, model=model, answer=_answer)
+    scope = agent_run(agent.name or type(agent).__name__, model=model, answer=_answer)
+    if any(type(step).__name__ in _DONE for step in agent.memory.steps):
+        goes_on(scope)
+    return scope
 
 
 def _answer(step: Any) -> str | None:

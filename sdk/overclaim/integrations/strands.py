@@ -15,6 +15,7 @@ from opentelemetry.trace import TracerProvider
 
 from overclaim._hooks import Reply, agent_run, tool_call
 from overclaim._wrapping import Arguments, Scope
+from overclaim.integrations.conversations import goes_on
 from overclaim.integrations.patching import Patches
 
 __all__ = ["TEAMS", "off", "on", "probe"]
@@ -80,7 +81,15 @@ def _named(value: object) -> Mapping[str, Any]:
 def _agent(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     agent: Any = args[0]
     model = _named(getattr(agent.model, "config", None)).get("model_id")
-    return agent_run(str(agent.name or ""), model=model if isinstance(model, str) else None, answer=_answer)
+    scope = agent_run(str(agent.name or ""), model=model if isinstance(model, str) else None, answer=_answer)
+    if _has_spoken(agent.messages) or _has_spoken(args[1] if len(args) > 1 else kwargs.get("messages")):
+        goes_on(scope)
+    return scope
+
+
+def _has_spoken(messages: object) -> bool:
+    """Whether an agent has spoken in a conversation so far."""
+    return any(_named(message).get("role") == "assistant" for message in _listed(messages))
 
 
 def _answer(last: object) -> str | None:
@@ -120,7 +129,11 @@ TEAMS = _Teams()
 
 
 def _team(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
-    return agent_run(str(getattr(args[0], "id", "")), answer=_no_answer)
+    scope = agent_run(str(getattr(args[0], "id", "")), answer=_no_answer)
+    nodes: Any = args[0].nodes
+    if any(_has_spoken(getattr(node.executor, "messages", None)) for node in nodes.values()):
+        goes_on(scope)
+    return scope
 
 
 def _no_answer(_: object) -> None:
