@@ -3,8 +3,18 @@
 -- ReturnsData is how probable it is that the tool returns data whenever it works (as in overclaim.outcome.normals).
 -- From 0.9 on, and with eight other runs at least, a call of it that returns nothing is unusual.
 WITH
-((a, b) -> lgamma(a) + lgamma(b) - lgamma(a + b)) AS log_beta,
-((k, n, a, b) -> exp(log_beta(k + a, n - k + b) - log_beta(a, b) - log_beta(k + 1, n - k + 1))) AS likelihood
+-- Three kinds of tool, with the weight of each before anything is learned: those that return data, those that return
+-- nothing, those that do either.
+arrayMap(
+    (weight, a, b) -> (
+        weight * exp(
+            lgamma(Void + a) + lgamma(Changed - Void + b) - lgamma(Changed + a + b)
+            - lgamma(a) - lgamma(b) + lgamma(a + b)
+            - lgamma(Void + 1) - lgamma(Changed - Void + 1) + lgamma(Changed + 2)
+        )
+    ),
+    [0.45, 0.45, 0.1], [1, 4, 1], [4, 1, 1]
+) AS Kinds
 
 SELECT
     ServiceName AS Service,
@@ -13,15 +23,7 @@ SELECT
     Void,
     Looked,
     Missed,
-    if(
-        Changed = 0, 0, round(
-            0.45 * likelihood(Void, Changed, 1, 4) / (
-                0.45 * likelihood(Void, Changed, 1, 4)
-                + 0.45 * likelihood(Void, Changed, 4, 1)
-                + 0.1 * likelihood(Void, Changed, 1, 1)
-            ), 3
-        )
-    ) AS ReturnsData,
+    if(Changed = 0, 0, round(Kinds[1] / arraySum(Kinds), 3)) AS ReturnsData,
     Learned
 FROM overclaim_normals FINAL
 WHERE

@@ -86,7 +86,7 @@ def open_call(
     if outer is not None:
         return None if outer.own else _Joined(spec, outer, arguments, read)
     run = parent.run if parent is not None and parent.run is not None else current_run(context)
-    if run is None and (run := run_of_thread()) is not None:
+    if run is None and (run := run_of_thread(spec.name, arguments)) is not None:
         context = set_span_in_context(run.span, context)
     span = tracer.start_span(spec.span_name, context, attributes=spec.attributes)
     call = _Call(spec, span, context, parent, run, arguments)

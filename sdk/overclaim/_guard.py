@@ -30,7 +30,7 @@ def check(answer: str) -> Judgement:
         if not isinstance(answer, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             _mistakes.warn("overclaim.check", answer, "give the text that the agent's user sees")
             return unknown("guard.no_text")
-        return _verdicts.on_draft(live_run(), answer)
+        return _verdicts.on_draft(live_run(answer), answer)
     except Exception as error:
         report("check", error)
         return unknown("guard.failed")

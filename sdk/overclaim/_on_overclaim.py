@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, Final, Literal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Final, Literal, NamedTuple
 
 from overclaim import _mistakes, _verdicts
 from overclaim._errors import Overclaimed, UsageError
@@ -34,20 +35,47 @@ class Guard:
         self.asks_again = type(act) is str and act == _AGAIN
         self.retries = retries if self.asks_again else 0
 
-    def accused(self, state: RunState, answer: str) -> Judgement | None:
+    def accused(self, state: RunState, answer: str) -> Accusation | None:
         """The verdict on an answer, None where it accuses nothing or could not be had."""
         judgement = _asked(state, answer)
-        return judgement if judgement is not None and judgement.verdict.accuses else None
+        accuses = judgement is not None and judgement.verdict.accuses
+        return Accusation(judgement, state, answer) if accuses and judgement is not None else None
 
-    def act(self, judgement: Judgement) -> Any:
+    def act(self, accusation: Accusation) -> Any:
         """Do what was asked for; gives back what a callable gave.
 
         Raises:
             Overclaimed: where that was asked for; and whatever a callable raises.
         """
-        if type(self._act) is str and self._act == "raise":
-            raise Overclaimed(judgement, words(judgement) or "")
-        return self._act(judgement) if callable(self._act) else None
+        judgement = accusation.judgement
+        with accusation.kept():
+            if type(self._act) is str and self._act == "raise":
+                raise Overclaimed(judgement, words(judgement) or "")
+            return self._act(judgement) if callable(self._act) else None
+
+    async def act_async(self, accusation: Accusation) -> None:
+        """The same, for a callable that may have to be awaited."""
+        acted = self.act(accusation)
+        if inspect.isawaitable(acted):
+            with accusation.kept():
+                await acted
+
+
+class Accusation(NamedTuple):
+    """An answer that claims too much."""
+
+    judgement: Judgement
+    state: RunState
+    answer: str
+
+    @contextmanager
+    def kept(self) -> Generator[None, None, None]:
+        """Take the answer for given where an error stops it, or nobody would ever see what was stopped."""
+        try:
+            yield
+        except BaseException:
+            self.state.say(self.answer)
+            raise
 
 
 def guard(on_overclaim: object, retries: object) -> Guard | None:
@@ -84,11 +112,11 @@ def guarded(
     def ask(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         for left in reversed(range(guard.retries + 1)):
-            judgement = _judged(guard, run(), read, result)
-            if judgement is None:
+            accusation = _accused(guard, run(), read, result)
+            if accusation is None:
                 break
-            guard.act(judgement)
-            if left and (told := words(judgement)):
+            guard.act(accusation)
+            if left and (told := words(accusation.judgement)):
                 result = function(*args, **{**kwargs, _AGAIN: told})
         return result
 
@@ -102,20 +130,18 @@ def _guarded_coroutine(
     async def ask(*args: Any, **kwargs: Any) -> Any:
         result = await function(*args, **kwargs)
         for left in reversed(range(guard.retries + 1)):
-            judgement = _judged(guard, run(), read, result)
-            if judgement is None:
+            accusation = _accused(guard, run(), read, result)
+            if accusation is None:
                 break
-            acted = guard.act(judgement)
-            if inspect.isawaitable(acted):
-                await acted
-            if left and (told := words(judgement)):
+            await guard.act_async(accusation)
+            if left and (told := words(accusation.judgement)):
                 result = await function(*args, **{**kwargs, _AGAIN: told})
         return result
 
     return ask
 
 
-def _judged(guard: Guard, state: RunState | None, read: Callable[[Any], str | None], result: Any) -> Judgement | None:
+def _accused(guard: Guard, state: RunState | None, read: Callable[[Any], str | None], result: Any) -> Accusation | None:
     said = _read(read, result)
     return guard.accused(state, said) if state is not None and isinstance(said, str) else None
 

@@ -29,6 +29,7 @@ _TRACES_PATH = "/v1/traces"
 _log = logging.getLogger("overclaim")
 _helped: WeakSet[trace.TracerProvider] = WeakSet()
 _closers: list[_Closer] = []
+_endings: list[Callable[[], object]] = []
 
 
 @runtime_checkable
@@ -182,6 +183,7 @@ class _Closer:
         self._provider = provider
         self._pid = 0
         self._until: float | None = None
+        self._last = False
         self._wanted = threading.Event()
         self._flushed = threading.Event()
         self._start()
@@ -189,7 +191,7 @@ class _Closer:
 
     def at_exit(self) -> None:
         """Flush when the interpreter exits and when SIGTERM arrives."""
-        atexit.register(self.flush, EXIT_SECONDS)
+        atexit.register(self.flush, EXIT_SECONDS, last=True)
         self.on_sigterm()
 
     def on_sigterm(self) -> None:
@@ -198,8 +200,8 @@ class _Closer:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._start)
 
-    def flush(self, seconds: float) -> bool:
-        """Send what has ended; False where that took longer than it may.
+    def flush(self, seconds: float, *, last: bool = False) -> bool:
+        """Send what has ended; False where that took longer than it may. last: end first what is open, see `at_last`.
 
         A second SIGTERM, or one while the interpreter exits, interrupts this and flushes again: within the same time.
         """
@@ -209,13 +211,14 @@ class _Closer:
         self._until = until = interrupted or time.monotonic() + seconds
         try:
             self._flushed.clear()
+            self._last = self._last or last
             self._wanted.set()
             return self._flushed.wait(max(0.0, until - time.monotonic()))
         finally:
             self._until = interrupted
 
     def _start(self) -> None:
-        self._wanted, self._flushed, self._until = threading.Event(), threading.Event(), None
+        self._wanted, self._flushed, self._until, self._last = threading.Event(), threading.Event(), None, False
         try:
             threading.Thread(target=self._work, name="overclaim-flush", daemon=True).start()
             self._pid = os.getpid()
@@ -227,10 +230,37 @@ class _Closer:
             self._wanted.wait()
             self._wanted.clear()
             try:
+                if self._last:
+                    _end_all()
                 self._provider.force_flush()
             except Exception as error:
                 _log.debug("overclaim: flush failed: %s", place_of(error))
             self._flushed.set()
+
+
+def at_last(end: Callable[[], object]) -> None:
+    """Have something ended before what is open is sent for the last time: where the process exits, or SIGTERM ends it.
+
+    Ahead of the exit hooks of all providers there are, which shut them down.
+    """
+    not_at_last(end)
+    _endings.append(end)
+    atexit.register(end)
+
+
+def not_at_last(end: Callable[[], object]) -> None:
+    """Take that back."""
+    atexit.unregister(end)
+    if end in _endings:
+        _endings.remove(end)
+
+
+def _end_all() -> None:
+    for end in list(_endings):
+        try:
+            end()
+        except Exception as error:
+            report("end at exit", error)
 
 
 def flush(seconds: float = EXIT_SECONDS) -> None:
@@ -239,7 +269,7 @@ def flush(seconds: float = EXIT_SECONDS) -> None:
         closer.flush(seconds)
 
 
-def chain_sigterm(flush: Callable[[float], Any]) -> bool:
+def chain_sigterm(flush: Callable[..., Any]) -> bool:
     """Flush on SIGTERM, then do what would have been done without us. False where no handler could be set."""
     try:
         previous = signal.getsignal(signal.SIGTERM)
@@ -251,10 +281,10 @@ def chain_sigterm(flush: Callable[[float], Any]) -> bool:
     return True
 
 
-def _flushing(flush: Callable[[float], Any], previous: Any) -> Callable[[int, FrameType | None], None]:
+def _flushing(flush: Callable[..., Any], previous: Any) -> Callable[[int, FrameType | None], None]:
     def on_sigterm(number: int, frame: FrameType | None) -> None:
         try:
-            flush(EXIT_SECONDS)
+            flush(EXIT_SECONDS, last=not callable(previous))
         except Exception as error:  # gevent lets nobody wait where it handles signals
             report("flush on SIGTERM", error)
         if callable(previous):

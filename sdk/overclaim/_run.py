@@ -11,10 +11,9 @@ from opentelemetry.trace import INVALID_SPAN, Span
 
 from overclaim import _mistakes
 from overclaim._fail_open import fail_open
-from overclaim._on_overclaim import Guard, OnOverclaim, guard, guarded, words
+from overclaim._on_overclaim import Accusation, Guard, OnOverclaim, guard, guarded, words
 from overclaim._run_scope import Answer, Place, RunScope, begin_run, live_run, text_in
 from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
-from overclaim.outcome.model import Judgement
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NO_ASYNC = "the function is a coroutine function: call `await run.answer_async(text)`"
@@ -56,29 +55,28 @@ class AgentRun:
         Raises:
             Overclaimed: with on_overclaim="raise", if the answer claims too much.
         """
-        judgement = self._accused(text)
-        acted = self._guard.act(judgement) if judgement is not None and self._guard is not None else None
+        accusation = self._accused(text)
+        acted = self._guard.act(accusation) if accusation is not None and self._guard is not None else None
         if inspect.isawaitable(acted):
             _mistakes.warn("overclaim.run(on_overclaim=...)", type(acted).__name__, _NO_ASYNC)
             getattr(acted, "close", lambda: None)()
-        return self._taken(text, judgement)
+        return self._taken(text, accusation)
 
     async def answer_async(self, text: str) -> str | None:
         """As `answer`, for an `on_overclaim` that is a coroutine function."""
-        judgement = self._accused(text)
-        acted = self._guard.act(judgement) if judgement is not None and self._guard is not None else None
-        if inspect.isawaitable(acted):
-            await acted
-        return self._taken(text, judgement)
+        accusation = self._accused(text)
+        if accusation is not None and self._guard is not None:
+            await self._guard.act_async(accusation)
+        return self._taken(text, accusation)
 
-    def _accused(self, text: str) -> Judgement | None:
+    def _accused(self, text: str) -> Accusation | None:
         if self._guard is None or self._scope is None or not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             return None
         return self._guard.accused(self._scope.state, text)
 
-    def _taken(self, text: str, judgement: Judgement | None) -> str | None:
-        left = judgement is not None and self._guard is not None and self._told < self._guard.retries
-        if left and judgement is not None and (told := words(judgement)):
+    def _taken(self, text: str, accusation: Accusation | None) -> str | None:
+        left = self._guard is not None and self._told < self._guard.retries
+        if left and accusation is not None and (told := words(accusation.judgement)):
             self._told += 1
             return told
         if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance] # isinstance would ask the object for its __class__

@@ -231,9 +231,12 @@ def run_labels(state: RunState, reading: Reading | None) -> dict[str, Any]:
     return labels
 
 
-def live_run() -> RunState | None:
-    """The run around this place: of `overclaim.run`, or of another instrumentor's agent span."""
+def live_run(said: str = "") -> RunState | None:
+    """The run around this place: of `overclaim.run`, or of another instrumentor's agent span.
+
+    said: what is being said here, which tells whether this is a part of a loop around a model's client.
+    """
     record = current_record()
     if record is not None and record.run is not None and not record.run.ended:
         return record.run
-    return current_run() or run_of_thread()
+    return current_run() or run_of_thread("", {"text": said} if said else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -36,7 +36,7 @@ MAX_TEXTS = 8
 MAX_ANSWER = 200_000  # characters
 MAX_PENDING = 32
 _THREAD_RUN = "_overclaim_run"
-_HERE: ContextVar[weakref.ref[RunState] | None] = ContextVar("overclaim-here", default=None)
+_HERE: ContextVar[Here | None] = ContextVar("overclaim-here", default=None)
 
 
 class _Seen(NamedTuple):
@@ -137,7 +137,7 @@ class RunState:
     @property
     def watched(self) -> bool:
         """Whether a tool call of this run would show, so that the absence of one means something."""
-        return bool(self.calls) or (self.captured and (RUNTIME.watching or not self.own))
+        return bool(self.calls) or (self.captured and (RUNTIME.watching or self.reported or not self.own))
 
     def shows(self, claims: Sequence[BoundClaim]) -> bool:
         """Whether the calls that these claims lack would have shown, had there been any."""
@@ -248,21 +248,61 @@ def outside_runs(context: Context) -> Context:
     return set_value(RUN_KEY, None, context)
 
 
-def remember_run(thread: threading.Thread, run: RunState) -> None:
+class Here(NamedTuple):
+    """A run of which a thread or task is a part, though nothing of it is current.
+
+    takes: whether a call, by its tool and arguments, is one of its own; None where all are. Nobody tells when the run
+    is over here, and a thread of a pool then serves somebody else.
+    """
+
+    run: weakref.ref[RunState]
+    takes: Callable[[RunState, str, Mapping[str, object]], bool] | None = None
+
+    @property
+    def open(self) -> RunState | None:
+        """The run, while it is open."""
+        run = self.run()
+        return run if run is not None and not run.ended else None
+
+
+def remember_run(thread: threading.Thread, run: RunState | Here) -> None:
     """Note in which run a thread was started."""
-    setattr(thread, _THREAD_RUN, weakref.ref(run))
+    setattr(thread, _THREAD_RUN, run if isinstance(run, Here) else Here(weakref.ref(run)))
 
 
-def remember_here(run: RunState | None) -> None:
-    """Note the run of which this thread or task is a part, though nothing of it is current."""
-    _HERE.set(weakref.ref(run) if run is not None else None)
+def swap_here(here: Here | None) -> Here | None:
+    """Note the run of which this thread or task is a part, and give back the one before."""
+    before = _HERE.get()
+    _HERE.set(here)
+    return before
 
 
-def run_of_thread() -> RunState | None:
+def run_here() -> RunState | None:
+    """The open run that was noted here, whether what is done here is part of it or not."""
+    here = _HERE.get()
+    return here.open if here is not None else None
+
+
+def noted_here() -> Here | None:
     """The run that was noted here, or in which this thread was started, while it is open."""
+    return next(_noted(), None)
+
+
+def _noted() -> Iterator[Here]:
     for found in (_HERE.get(), getattr(threading.current_thread(), _THREAD_RUN, None)):
-        run = found() if found is not None else None
-        if run is not None and not run.ended:
+        if found is not None and found.open is not None:
+            yield found
+
+
+def run_of_thread(tool: str = "", arguments: Mapping[str, object] | None = None) -> RunState | None:
+    """The open run that was noted here, or in which this thread was started, if what is done here is surely part of it.
+
+    tool, arguments: those of a call; "" and what is said, for a text.
+    """
+    for here in _noted():
+        run = here.open
+        sure = here.takes is None or (run is not None and arguments is not None and here.takes(run, tool, arguments))
+        if run is not None and sure:
             return run
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 pytest.importorskip("agno")
 
 from agno.agent import Agent
+from agno.db.in_memory import InMemoryDb
 from agno.models.base import Model
 from agno.models.response import ModelResponse
 from agno.team import Team
@@ -21,6 +23,7 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
+import second_turn
 from overclaim import _hooks
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}
@@ -253,6 +256,20 @@ def test_a_stream_that_is_left_early(telemetry: Telemetry) -> None:
     next(events)
     events.close()
     assert len(telemetry.named("invoke_agent payments")) == 1
+
+
+@pytest.mark.parametrize("way", [once, streamed, with_events, awaited, streamed_async])
+def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry, way: Callable[[Agent], str]) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        played = script(*(turn if isinstance(turn, str) else [(turn[0], json.dumps(turn[1]))] for turn in turns))
+        known: list[Any] = [second_turn.send_email, second_turn.find_user]
+        kept: dict[str, Any] = {"db": InMemoryDb(), "session_id": "s", "add_history_to_context": True}
+        one = Agent(model=played, tools=known, telemetry=False, **kept)
+        return lambda _: way(one)
+
+    second_turn.claims_of_earlier_turns(telemetry, talk)
 
 
 @pytest.mark.parametrize("first", [True, False])

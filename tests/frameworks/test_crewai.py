@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 import threading
@@ -20,11 +21,14 @@ pytest.importorskip("crewai")
 import requests
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.agent import core
+from crewai.agents.cache.cache_handler import CacheHandler
+from crewai.memory.unified_memory import Memory
 from crewai.tools import BaseTool, ToolFailure, base_tool, structured_tool, tool
 from openinference.instrumentation.crewai import CrewAIInstrumentor as OpenInference
 from opentelemetry.instrumentation.crewai import CrewAIInstrumentor as OpenLLMetry
 
 import overclaim
+import second_turn
 
 # The library reads what it calls deprecated itself.
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.timeout(240)]
@@ -36,6 +40,8 @@ PATCHED = [
     (Crew, "akickoff"),
     (core.Agent, "kickoff"),
     (core.Agent, "kickoff_async"),
+    (CacheHandler, "read"),
+    (Memory, "recall"),
     *((owner, name) for owner in (base_tool.BaseTool, base_tool.Tool) for name in ("run", "arun")),
     *((structured_tool.CrewStructuredTool, name) for name in ("invoke", "ainvoke")),
 ]
@@ -220,6 +226,45 @@ def test_a_decorated_function_is_one_call(watched: Telemetry) -> None:
     seen = frameworks.sent(watched.spans)
     assert seen.calls == [("send_mail", "failure")]
     assert seen.verdicts == ["contradicted"]
+
+
+def test_what_an_earlier_turn_did_may_be_claimed(watched: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        script = [turn if isinstance(turn, str) else [turn] for turn in turns]
+        one = agent(*script, tools=[tool(second_turn.send_email), tool(second_turn.find_user)])
+        said: list[Any] = []
+
+        def ask(asked: str) -> str:
+            said.append({"role": "user", "content": asked})
+            raw = one.kickoff(list(said)).raw
+            said.append({"role": "assistant", "content": raw})
+            return raw
+
+        return ask
+
+    second_turn.claims_of_earlier_turns(watched, talk)
+
+
+def test_what_a_cache_or_a_memory_tells_of_may_be_claimed(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes out of one of them was done in an earlier run."""
+    monkeypatch.setattr(Memory, "drain_writes", lambda *_: None)
+    cache, memory = CacheHandler(), Memory.model_construct()
+    cache.add("create_invoice", "{}", "in_1")
+
+    @tool
+    def look_up(place: str) -> str:
+        """Look something up."""
+        with contextlib.suppress(AttributeError):  # this memory has no storage
+            return str(memory.recall("invoice") if place == "memory" else cache.read("create_invoice", "{}"))
+        return "nothing"
+
+    for place in ("cache", "memory"):
+        crew(agent([("look_up", {"place": place})], "I created the invoice for ann.", tools=[look_up])).kickoff()
+    assert sorted(frameworks.sent(telemetry.spans).verdicts) == ["no_claim", "unsupported"]
 
 
 def test_an_answer_of_the_cache_is_no_call(telemetry: Telemetry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -19,12 +20,14 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
+import second_turn
 from overclaim import _hooks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:litellm", "ignore::DeprecationWarning:dspy")
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}
 BOAST = "I created the payment intent for 12.50 EUR. Endpoint confirmed working."
+TOLD = [second_turn.send_email, second_turn.find_user]
 FINISH = {"next_thought": "I am done.", "next_tool_name": "finish", "next_tool_args": "{}"}
 
 
@@ -173,6 +176,26 @@ def test_the_callbacks_of_the_program(telemetry: Telemetry) -> None:
         assert dspy.settings.callbacks == [mine]
     assert mine.tools == ["refuse", "finish"]
     assert seen(telemetry).calls == [("refuse", "failure")]
+
+
+def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        left, said = list(turns), dspy.History(messages=[])
+        react = dspy.ReAct("request, history: dspy.History -> answer", tools=TOLD)
+
+        def ask(request: str) -> str:
+            (name, given), told = left.pop(0), left.pop(0)
+            call = {"next_thought": "I call it.", "next_tool_name": name, "next_tool_args": json.dumps(given)}
+            with dspy.context(lm=DummyLM([call, FINISH, {"reasoning": "It was called.", "answer": str(told)}])):
+                answer = react(request=request, history=said).answer
+            said.messages.append({"request": request, "answer": answer})
+            return answer
+
+        return ask
+
+    second_turn.claims_of_earlier_turns(telemetry, talk)
 
 
 def test_a_span_inside_the_tool_is_below_its_span(telemetry: Telemetry) -> None:

@@ -12,18 +12,21 @@ import pytest
 pytest.importorskip("google.adk.runners")
 
 from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
+from google.adk.apps import App
 from google.adk.flows.llm_flows.tools import _caller, _live_caller
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.genai.types import Content, Part
+from google.genai.types import CodeExecutionResult, Content, ExecutableCode, Part
 from opentelemetry import trace
 from recorded import Telemetry
 
 import frameworks
 import overclaim
+import second_turn
 from overclaim.integrations import google_adk as integration
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}
@@ -32,7 +35,7 @@ BOAST = f"{CREATED} Endpoint confirmed working."
 
 
 class Scripted(BaseLlm):
-    """Plays a model: a text, or the tools to call at once."""
+    """Plays a model: a text, the tools to call at once, or the parts of a reply."""
 
     turns: list[Any]
 
@@ -45,6 +48,8 @@ class Scripted(BaseLlm):
             parts = [Part(text=turn)]
             if stream:
                 yield LlmResponse(content=Content(role="model", parts=[Part(text=turn[:9])]), partial=True)
+        elif isinstance(turn[0], Part):
+            parts = turn
         else:
             parts = [Part.from_function_call(name=name, args=args) for name, args in turn]
         yield LlmResponse(content=Content(role="model", parts=parts))
@@ -242,6 +247,60 @@ def test_what_comes_later_is_not_there_yet(mix: Telemetry) -> None:
     assert frameworks.sent(mix.spans).calls == [("approved", "unknown")]
 
 
+def test_what_an_earlier_turn_did_may_be_claimed(mix: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        script = [turn if isinstance(turn, str) else [turn] for turn in turns]
+        agent = agent_of(*script, tools=[second_turn.send_email, second_turn.find_user])
+        runner = InMemoryRunner(agent=agent, app_name="mails")
+        asyncio.run(runner.session_service.create_session(app_name="mails", user_id="ann", session_id="s"))
+
+        async def ask(asked: str) -> str:
+            message = Content(role="user", parts=[Part(text=asked)])
+            found = [event async for event in runner.run_async(user_id="ann", session_id="s", new_message=message)]
+            return str(found[-1].content.parts[0].text)
+
+        return lambda asked: asyncio.run(ask(asked))
+
+    second_turn.claims_of_earlier_turns(mix, talk)
+
+
+@pytest.mark.parametrize("plugin", [False, True])
+def test_a_call_that_is_answered_before_the_tool_runs(mix: Telemetry, plugin: bool) -> None:
+    """A callback, or a plugin, that answers for a tool has answered the call."""
+
+    async def answer(**_: Any) -> dict[str, Any]:
+        return {"id": "pi_1", "status": "succeeded"}
+
+    class Cached(BasePlugin):
+        before_tool_callback = staticmethod(answer)
+
+    turns = [("created", ARGUMENTS)], CREATED
+    if plugin:
+        app = App(name="payments", root_agent=agent_of(*turns), plugins=[Cached("cached")])
+        asyncio.run(InMemoryRunner(app=app).run_debug("Charge 12.50 EUR.", quiet=True))
+    else:
+        asyncio.run(asked(agent_of(*turns, before_tool_callback=answer)))
+    seen = frameworks.sent(mix.spans)
+    assert seen.calls == [("created", "success")]
+    assert seen.verdicts == ["supported"]
+
+
+@pytest.mark.parametrize(("outcome", "observed"), [("OUTCOME_OK", "success"), ("OUTCOME_FAILED", "failure")])
+def test_code_that_the_provider_runs_is_a_call(mix: Telemetry, outcome: str, observed: str) -> None:
+    """Code in a reply of the model comes with what it printed; what else it did cannot be known."""
+    ran = [
+        Part(executable_code=ExecutableCode(code="migrate()", language="PYTHON")),
+        Part(code_execution_result=CodeExecutionResult(outcome=outcome, output="done")),
+        Part(text="I sent the email to ann@shop.example."),
+    ]
+    asyncio.run(asked(agent_of(ran)))
+    seen = frameworks.sent(mix.spans)
+    assert seen.calls == [("code_execution", observed)]
+    assert "unsupported" not in seen.verdicts
+
+
 def test_what_happens_in_a_tool_lands_below_its_span(mix: Telemetry) -> None:
     """The span that a tool makes is a child of the call's span."""
 
@@ -275,7 +334,8 @@ def test_everything_is_put_back(telemetry: Telemetry) -> None:
 
     def found() -> list[Callable[..., Any]]:
         tools = [_caller._call_tool_async, _live_caller._call_tool_async, _live_caller._call_tool_in_thread_pool]
-        return [*tools, Runner.run_async, PluginManager.run_on_event_callback]
+        heard = ("run_on_event_callback", "run_before_run_callback", "run_before_tool_callback")
+        return [*tools, Runner.run_async, _caller._run_callbacks, *(getattr(PluginManager, one) for one in heard)]
 
     on = found()
     overclaim.uninstrument()

@@ -5,311 +5,56 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import importlib
-import itertools
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
+from contextvars import copy_context
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("openai")
 
-from openai import AsyncOpenAI, OpenAI
 from openai._base_client import AsyncAPIClient, SyncAPIClient
 from openai.resources.chat.completions import AsyncCompletions, Completions
 from openai.resources.responses import AsyncResponses, Responses
+from openai_loops import (
+    ASK,
+    BOAST,
+    CHAT_TOOLS,
+    HTTP,
+    LOOPS,
+    REFUSED,
+    Server,
+    Tool,
+    accept,
+    async_client,
+    awaited,
+    chat,
+    client,
+    plain,
+    refuse,
+    responses,
+    result,
+    streamed,
+)  # fmt: skip
 from recorded import Telemetry
 
 import frameworks
 import overclaim
 from overclaim.integrations import raw_clients, raw_loops
 
-# What the client is built on, which was another one up to its version 2.
-HTTP: Any = importlib.import_module("httpx2" if find_spec("httpx2") else "httpx")
-REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}
-ACCEPTED = {"id": "pi_1", "amount": 1250, "status": "succeeded"}
-BOAST = "I created the payment intent for 12.50 EUR. Endpoint confirmed working."
-ASK = [("create_payment_intent", '{"amount": "12.50"}')]
-SPEC = {"name": "create_payment_intent", "description": "Create a payment intent.", "parameters": {"type": "object"}}
-CHAT_TOOLS: list[Any] = [{"type": "function", "function": {**SPEC, "strict": True}}]
-TOOLS: list[Any] = [{"type": "function", **SPEC}]
-IDS = itertools.count()
-Turn = str | list[tuple[str, str]]
-Tool = Callable[..., Any]
-
-
-class Server:
-    """Plays the API: each request gets the next turn of a script, as an object or as a stream of events."""
-
-    def __init__(self, *turns: Turn) -> None:
-        self.turns = list(turns)
-        self.bodies: list[dict[str, Any]] = []
-
-    def __call__(self, request: Any) -> Any:
-        """Answer one request."""
-        body = json.loads(request.content)
-        self.bodies.append(body)
-        turn = self.turns.pop(0)
-        if request.url.path.endswith("/responses"):
-            return self._response(turn, stream=body.get("stream"))
-        return self._chunks(turn) if body.get("stream") else self._completion(turn)
-
-    def _completion(self, turn: Turn) -> Any:
-        message: dict[str, Any] = {"role": "assistant", "content": turn if isinstance(turn, str) else None}
-        if not isinstance(turn, str):
-            message["tool_calls"] = _calls(turn)
-        reason = "stop" if isinstance(turn, str) else "tool_calls"
-        choice = {"index": 0, "message": message, "finish_reason": reason}
-        body = {"id": "c", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
-        return HTTP.Response(200, json=body)
-
-    def _chunks(self, turn: Turn) -> Any:
-        deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-        if isinstance(turn, str):
-            deltas += [{"content": turn[:9]}, {"content": turn[9:]}]
-        else:
-            for index, call in enumerate(_calls(turn)):
-                function = call["function"]
-                first = {**call, "index": index, "function": {"name": function["name"], "arguments": ""}}
-                rest = {"index": index, "function": {"arguments": function["arguments"]}}
-                deltas += [{"tool_calls": [first]}, {"tool_calls": [rest]}]
-        choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-        reason = "stop" if isinstance(turn, str) else "tool_calls"
-        choices.append({"index": 0, "delta": {}, "finish_reason": reason})
-        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
-        return _events([{**chunk, "choices": [choice]} for choice in choices])
-
-    def _response(self, turn: Turn, *, stream: bool) -> Any:
-        output: list[dict[str, Any]]
-        if isinstance(turn, str):
-            content = [{"type": "output_text", "text": turn, "annotations": []}]
-            output = [{"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": content}]
-        else:
-            output = [
-                {"type": "function_call", "id": f"f{n}", "call_id": f"call_{n}", "name": name, "arguments": arguments}
-                for (name, arguments), n in zip(turn, IDS, strict=False)
-            ]
-        body = {"id": f"r{next(IDS)}", "object": "response", "created_at": 0, "model": "scripted", "output": output}
-        body |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": "completed"}
-        if not stream:
-            return HTTP.Response(200, json=body)
-        return _events([{"type": "response.completed", "sequence_number": 0, "response": body}])
-
-
-def _calls(turn: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    return [
-        {"id": f"call_{next(IDS)}", "type": "function", "function": {"name": name, "arguments": arguments}}
-        for name, arguments in turn
-    ]
-
-
-def _events(events: list[dict[str, Any]]) -> Any:
-    lines = [f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"]
-    return HTTP.Response(200, text="".join(lines), headers={"content-type": "text/event-stream"})
-
-
-def client(server: Server) -> OpenAI:
-    """A client of the server."""
-    return OpenAI(api_key="none", http_client=HTTP.Client(transport=HTTP.MockTransport(server)))
-
-
-def async_client(server: Server) -> AsyncOpenAI:
-    """An asynchronous client of the server."""
-    return AsyncOpenAI(api_key="none", http_client=HTTP.AsyncClient(transport=HTTP.MockTransport(server)))
-
-
-def refuse(**_: Any) -> Any:
-    """A tool that is refused."""
-    return REFUSED
-
-
-def accept(**_: Any) -> Any:
-    """A tool that works."""
-    return ACCEPTED
-
-
-def result(tool: Tool, call: Any) -> dict[str, Any]:
-    """The message that hands a result back."""
-    given = tool(**json.loads(call.function.arguments))
-    return {"role": "tool", "tool_call_id": call.id, "content": json.dumps(given)}
-
-
-def plain(server: Server, tool: Tool) -> str:
-    """The loop as everybody writes it."""
-    return chat(client(server), [{"role": "user", "content": "Charge 12.50 EUR."}], tool)
-
-
-def chat(one: OpenAI, messages: list[Any], tool: Tool) -> str:
-    """The loop, from some messages on, which it continues."""
-    while True:
-        reply = one.chat.completions.create(model="scripted", messages=messages, tools=CHAT_TOOLS)
-        message = reply.choices[0].message
-        messages.append(message)
-        if not message.tool_calls:
-            return message.content or ""
-        messages += [result(tool, call) for call in message.tool_calls]
-
-
-def raw(server: Server, tool: Tool) -> str:
-    """The loop over raw responses, with messages as plain dicts."""
-    one, messages = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        reply = one.chat.completions.with_raw_response.create(model="scripted", messages=messages, tools=CHAT_TOOLS)
-        message = reply.parse().choices[0].message
-        messages.append(message.model_dump(exclude_none=True))
-        if not message.tool_calls:
-            return message.content or ""
-        messages += [result(tool, call) for call in message.tool_calls]
-
-
-def streamed(server: Server, tool: Tool) -> str:
-    """The loop over a stream of chunks, which is left at the end of the choice."""
-    one, messages = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        said, calls = "", dict[int, Any]()
-        for chunk in one.chat.completions.create(model="scripted", messages=messages, tools=CHAT_TOOLS, stream=True):
-            delta = chunk.choices[0].delta
-            said += delta.content or ""
-            for call in delta.tool_calls or ():
-                known = calls.setdefault(call.index, call)
-                if known is not call:
-                    known.function.arguments += call.function.arguments
-            if chunk.choices[0].finish_reason:
-                break
-        if not calls:
-            return said
-        messages.append({"role": "assistant", "tool_calls": [call.model_dump() for call in calls.values()]})
-        messages += [result(tool, call) for call in calls.values()]
-
-
-def raw_stream(server: Server, tool: Tool) -> str:
-    """The loop over raw responses that are streams."""
-    one, messages = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        reply = one.chat.completions.with_raw_response.create(
-            model="scripted", messages=messages, tools=CHAT_TOOLS, stream=True
-        )
-        deltas = [chunk.choices[0].delta for chunk in reply.parse()]
-        calls = [call for delta in deltas for call in delta.tool_calls or ()]
-        if not calls:
-            return "".join(delta.content or "" for delta in deltas)
-        calls[0].function.arguments = "".join(call.function.arguments for call in calls)
-        messages.append({"role": "assistant", "tool_calls": [calls[0].model_dump()]})
-        messages.append(result(tool, calls[0]))
-
-
-def streaming_response(server: Server, tool: Tool) -> str:
-    """The asynchronous loop over responses whose body is read when it is parsed."""
-
-    async def main() -> str:
-        one, messages = async_client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-        while True:
-            given: dict[str, Any] = {"model": "scripted", "messages": messages, "tools": CHAT_TOOLS}
-            async with one.chat.completions.with_streaming_response.create(**given) as reply:
-                message = (await reply.parse()).choices[0].message
-            messages.append(message)
-            if not message.tool_calls:
-                return message.content or ""
-            messages.extend(result(tool, call) for call in message.tool_calls)
-
-    return asyncio.run(main())
-
-
-def helper(server: Server, tool: Tool) -> str:
-    """The loop over the client's own helper for streams."""
-    one, messages = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        with one.chat.completions.stream(model="scripted", messages=messages, tools=CHAT_TOOLS) as stream:
-            message = stream.get_final_completion().choices[0].message
-        messages.append(message)
-        if not message.tool_calls:
-            return message.content or ""
-        messages += [result(tool, call) for call in message.tool_calls]
-
-
-def awaited(server: Server, tool: Tool) -> str:
-    """The asynchronous loop."""
-
-    async def main() -> str:
-        one, messages = async_client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-        while True:
-            reply = await one.chat.completions.create(model="scripted", messages=messages, tools=CHAT_TOOLS)
-            message = reply.choices[0].message
-            messages.append(message)
-            if not message.tool_calls:
-                return message.content or ""
-            messages.extend(result(tool, call) for call in message.tool_calls)
-
-    return asyncio.run(main())
-
-
-def streamed_async(server: Server, tool: Tool) -> str:
-    """The asynchronous loop over the client's helper for streams."""
-
-    async def main() -> str:
-        one, messages = async_client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-        while True:
-            async with one.chat.completions.stream(model="scripted", messages=messages, tools=CHAT_TOOLS) as stream:
-                message = (await stream.get_final_completion()).choices[0].message
-            messages.append(message)
-            if not message.tool_calls:
-                return message.content or ""
-            messages.extend(result(tool, call) for call in message.tool_calls)
-
-    return asyncio.run(main())
-
-
-def responses(server: Server, tool: Tool) -> str:
-    """The loop over the Responses API that repeats all items."""
-    one, items = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        reply = one.responses.create(model="scripted", input=items, tools=TOOLS)
-        items += reply.output
-        calls = [item for item in reply.output if item.type == "function_call"]
-        if not calls:
-            return reply.output_text
-        items += [output(tool, call) for call in calls]
-
-
-def chained(server: Server, tool: Tool) -> str:
-    """The loop over the Responses API that goes on with the previous response."""
-    one, items, previous = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}]), None
-    while True:
-        more: dict[str, Any] = {"previous_response_id": previous} if previous else {}
-        reply = one.responses.create(model="scripted", input=items, tools=TOOLS, **more)
-        calls = [item for item in reply.output if item.type == "function_call"]
-        if not calls:
-            return reply.output_text
-        items, previous = [output(tool, call) for call in calls], reply.id
-
-
-def streamed_responses(server: Server, tool: Tool) -> str:
-    """The loop over streamed responses."""
-    one, items = client(server), list[Any]([{"role": "user", "content": "Charge 12.50 EUR."}])
-    while True:
-        events = list(one.responses.create(model="scripted", input=items, tools=TOOLS, stream=True))
-        reply: Any = events[-1]
-        items += reply.response.output
-        calls = [item for item in reply.response.output if item.type == "function_call"]
-        if not calls:
-            return reply.response.output_text
-        items += [output(tool, call) for call in calls]
-
-
-def output(tool: Tool, call: Any) -> dict[str, Any]:
-    """The item that hands a result back."""
-    given = tool(**json.loads(call.arguments))
-    return {"type": "function_call_output", "call_id": call.call_id, "output": json.dumps(given)}
-
-
-LOOPS = (
-    plain, raw, raw_stream, streaming_response, streamed, helper, awaited, streamed_async, responses, chained,
-    streamed_responses,
-)  # fmt: skip
+MANY: list[Any] = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
+    for name in ("create_user", "delete_user", "reply")
+]
+REFUSAL = json.dumps(REFUSED)
 
 
 def seen(telemetry: Telemetry) -> frameworks.Seen:
@@ -503,15 +248,15 @@ def test_a_loop_inside_a_tool(telemetry: Telemetry) -> None:
 
 
 def test_the_guard_knows_the_conversation(telemetry: Telemetry) -> None:
-    """A draft can be checked inside the loop, with no run opened."""
+    """A draft that the model hands to a tool can be checked in there, with no run opened."""
     verdicts: list[str] = []
 
-    def check_too(**_: Any) -> Any:
-        verdicts.append(str(overclaim.check(BOAST).verdict))
+    def check_too(text: str = "", **_: Any) -> Any:
+        verdicts.append(str(overclaim.check(text or "I created the payment intent.").verdict))
         return REFUSED
 
-    plain(Server(ASK, ASK, BOAST), check_too)
-    assert verdicts[-1] == "contradicted"
+    plain(Server(ASK, [("reply", json.dumps({"text": BOAST}))], BOAST), check_too)
+    assert verdicts == ["incomplete", "contradicted"]
 
 
 def test_a_framework_around_the_client(telemetry: Telemetry) -> None:
@@ -520,6 +265,194 @@ def test_a_framework_around_the_client(telemetry: Telemetry) -> None:
     exec("def invoke(*args): return plain(*args)", space)
     assert space["invoke"](Server(ASK, BOAST), refuse) == BOAST
     assert telemetry.spans == ()
+
+
+def asked(id: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A message of the model that asks for one call, by an id of the server's choice."""
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}]}
+
+
+def turns(*messages: dict[str, Any] | str) -> Callable[..., str]:
+    """A loop whose steps are taken one by one: each call hands a result back and gives what the model says then."""
+    server = Server(*messages)
+    one, history = client(server), list[Any]([{"role": "user", "content": "Do it."}])
+
+    def step(given: Any = None) -> str:
+        if given is not None:
+            id = history[-1]["tool_calls"][0]["id"]
+            history.append({"role": "tool", "tool_call_id": id, "content": json.dumps(given)})
+        reply = one.chat.completions.create(model="scripted", messages=history, tools=MANY)
+        history.append(reply.choices[0].message.model_dump(exclude_none=True))
+        return reply.choices[0].message.content or ""
+
+    return step
+
+
+@pytest.mark.parametrize("id", ["call_0", "functions.create_user:0", ""])
+@pytest.mark.parametrize("first", ["create_user", "delete_user"])
+def test_ids_that_come_again(telemetry: Telemetry, id: str, first: str) -> None:
+    """A result is of the call that its own run asked for, not of one of an aborted run with the same id."""
+    with overclaim.run("one"):
+        turns(asked(id, first, {"user": "ann@shop.example"}))()
+    with overclaim.run("two") as run:
+        step = turns(asked(id, "create_user", {"user": "bob@shop.example"}), "I created the user bob@shop.example.")
+        step()
+        run.answer(step({"id": 7}))
+    assert seen(telemetry).calls == [("create_user", "success")]
+    assert sorted(seen(telemetry).verdicts) == ["incomplete", "supported"]
+
+
+@pytest.mark.parametrize(("within", "apart"), [(True, True), (False, True), (False, False)])
+@pytest.mark.parametrize("deed", ["create_user", "delete_user"])
+def test_ids_of_runs_at_once(telemetry: Telemetry, within: bool, apart: bool, deed: str) -> None:
+    """Agents that take turns with the same ids do not swap their calls, in runs and without, in one task or two."""
+    ann = turns(asked("call_0", "create_user", {"user": "ann"}), "I created the user ann.")
+    bob = turns(asked("call_0", deed, {"user": "bob"}), "I could not do it.")
+    contexts = [copy_context(), copy_context()] if apart else [copy_context()] * 2
+    runs = [overclaim.run("ann"), overclaim.run("bob")] if within else []
+    for context, run in zip(contexts, runs, strict=False):
+        context.run(run.__enter__)
+    contexts[0].run(ann)
+    contexts[1].run(bob)
+    contexts[1].run(bob, {"error": "not found", "status": 404})
+    contexts[0].run(ann, {"id": 7})
+    for context, run in zip(contexts, runs, strict=False):
+        context.run(run.__exit__, None, None, None)
+    assert sorted(seen(telemetry).calls) == sorted([("create_user", "success"), (deed, "failure")])
+    assert sorted(seen(telemetry).verdicts) == ["honest", "supported"]
+
+
+def test_calls_of_one_reply_with_one_id(telemetry: Telemetry) -> None:
+    """Servers that give all calls of a reply the same id get each result to its call."""
+    both = asked("call", "create_user", {"user": "ann"})
+    both["tool_calls"] += asked("call", "delete_user", {"user": "bob"})["tool_calls"]
+    server = Server(both, "Done.")
+    one, history = client(server), list[Any]([{"role": "user", "content": "Do it."}])
+    message = one.chat.completions.create(model="scripted", messages=history, tools=MANY).choices[0].message
+    history += [
+        message,
+        *({"role": "tool", "tool_call_id": "call", "content": told} for told in ('{"id": 7}', REFUSAL)),
+    ]
+    one.chat.completions.create(model="scripted", messages=history, tools=MANY)
+    assert seen(telemetry).calls == [("create_user", "success"), ("delete_user", "failure")]
+
+
+def test_a_loop_that_is_given_up(telemetry: Telemetry) -> None:
+    """What the thread does next for somebody else, by the same tool, is no part of the run."""
+    create_user = overclaim.tool(name="create_user")(lambda user: REFUSED)
+
+    def alice() -> None:
+        turns(asked("call_0", "create_user", {"user": "alice"}))()
+        create_user("alice")
+        raise RuntimeError("gone")
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(RuntimeError):
+            pool.submit(alice).result()
+        pool.submit(create_user, "bob").result()
+        assert str(pool.submit(overclaim.check, "I created the user.").result().verdict) == "incomplete"
+    overclaim.uninstrument()
+    mine, bobs = telemetry.named("execute_tool create_user")
+    (run,) = telemetry.named("invoke_agent")
+    assert mine.parent is not None
+    assert mine.parent.span_id == run.context.span_id
+    assert bobs.parent is None
+    assert "overclaim.run.id" not in (bobs.attributes or {})
+
+
+def test_another_try_of_a_decorated_tool(telemetry: Telemetry) -> None:
+    """Who tries again with other arguments than the model's, and succeeds, is not accused of the first try."""
+
+    @overclaim.tool(name="create_user")
+    def create(user: str) -> Any:
+        return {"id": 7} if user == "ann" else {"error": "bad name", "status": 400}
+
+    step = turns(asked("call_0", "create_user", {"user": "Ann"}), "I created the user ann.")
+    step()
+    create("Ann")
+    step(create("ann"))
+    assert not {"contradicted", "unsupported"} & set(seen(telemetry).verdicts)
+
+
+@pytest.mark.parametrize("choice", [{"type": "function", "function": {"name": "create_user"}}, "required"])
+def test_a_call_that_is_no_call(telemetry: Telemetry, choice: Any) -> None:
+    """Who makes the model call one certain tool wants the arguments, so that is no agent, unless a result is told."""
+    one = client(Server([("create_user", "{}")], [("create_user", "{}")], "I could not create it."))
+    given: dict[str, Any] = {"model": "scripted", "tools": MANY[:1], "tool_choice": choice}
+    history: list[Any] = [{"role": "user", "content": "Extract."}]
+    one.chat.completions.create(messages=history, **given)
+    message = one.chat.completions.create(messages=history, **given).choices[0].message
+    assert not raw_loops._open
+    history += [message, *(result(refuse, call) for call in message.tool_calls or ())]
+    one.chat.completions.create(messages=history, **{**given, "tool_choice": "auto"})
+    assert seen(telemetry).calls == [("create_user", "failure")]
+    assert seen(telemetry).verdicts == ["honest"]
+
+
+def test_a_conversation_that_falls_silent(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that nobody went on with for long is sent without an answer."""
+    turns(asked("call_0", "create_user", {"user": "ann"}))()
+    monkeypatch.setattr(raw_loops, "_IDLE", -1.0)
+    turns("Hello.")()
+    assert not raw_loops._open
+    assert len(telemetry.named("invoke_agent")) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forking with threads
+def test_a_child_has_a_lock_of_its_own(telemetry: Telemetry) -> None:
+    """A child that is forked while a thread holds the lock can ask its model."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with raw_loops._lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        try:
+            plain(Server(ASK, BOAST), refuse)
+        finally:
+            os._exit(0)
+    done.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+UNFINISHED = """
+import atexit, os, signal, sys
+import overclaim
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor, BatchSpanProcessor
+from opentelemetry import trace
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(ConsoleSpanExporter(formatter=lambda span: span.name + "\\n")))
+trace.set_tracer_provider(provider)
+overclaim.instrument()
+from openai_loops import ASK, CHAT_TOOLS, Server, client
+client(Server(ASK)).chat.completions.create(
+    model="scripted", messages=[{"role": "user", "content": "Charge."}], tools=CHAT_TOOLS
+)
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("SIGTERM",)])
+def test_the_process_ends(how: tuple[str, ...]) -> None:
+    """What is open when the process exits, or is told to, is sent, so that calls do not name a run that nobody has."""
+    support = Path(frameworks.__file__).parent
+    path = os.pathsep.join((str(support), *sys.path))
+    ended = subprocess.run(
+        [sys.executable, "-c", UNFINISHED, *how], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert "invoke_agent" in ended.stdout, ended.stderr
 
 
 def test_memory_is_bounded(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,7 +464,9 @@ def test_memory_is_bounded(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
             model="scripted", messages=[{"role": "user", "content": "Charge."}], tools=CHAT_TOOLS
         )
     assert len(raw_loops._open) <= 3
-    assert len(raw_loops._waiting) <= 5
+    assert len(raw_loops._done) <= 5
+    gc.collect()
+    assert len(raw_loops._known) <= 3
 
 
 def test_what_has_ended_is_forgotten(telemetry: Telemetry) -> None:
@@ -540,7 +475,6 @@ def test_what_has_ended_is_forgotten(telemetry: Telemetry) -> None:
         plain(Server(ASK, "I could not create it."), refuse)
     gc.collect()
     assert not raw_loops._open
-    assert not raw_loops._waiting
     assert len(raw_loops._known) == 0
     assert seen(telemetry).verdicts == ["honest"] * 3
 

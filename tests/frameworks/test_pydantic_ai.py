@@ -14,6 +14,7 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
+import second_turn
 from overclaim import integrations
 from overclaim.guards.pydantic_ai import guard
 from overclaim.integrations import pydantic_ai as ours
@@ -24,10 +25,19 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, RunContext
 from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.exceptions import CallDeferred
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturn
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturn,
+)
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.tools import DeferredToolRequests
+from pydantic_ai.usage import UsageLimits
 
 OVERCLAIM = "I created the payment intent for 12.50 EUR. Endpoint confirmed working."
 HONEST = "I could not create the payment intent: the API refused the amount."
@@ -372,6 +382,58 @@ def test_it_is_switched_on() -> None:
     assert (found.state, found.why) == ("on", "")
 
 
+def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        left = [TextPart(turn) if isinstance(turn, str) else ToolCallPart(*turn) for turn in turns]
+        model = FunctionModel(lambda *_: ModelResponse(parts=[left.pop(0)]))
+        agent: Any = Agent(model, tools=[second_turn.send_email, second_turn.find_user])
+        said: list[ModelMessage] = []
+
+        def ask(asked: str) -> str:
+            result = asyncio.run(agent.run(asked, message_history=list(said)))
+            said[:] = result.all_messages()
+            return str(result.output)
+
+        return ask
+
+    second_turn.claims_of_earlier_turns(telemetry, talk)
+
+
+def provided(*parts: Any) -> Any:
+    """An agent whose model's provider runs a tool itself."""
+    agent: Any = Agent(FunctionModel(lambda *_: ModelResponse(parts=[*parts, TextPart(second_turn.SENT)])))
+    agent.tool_plain(second_turn.send_email)
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("outcome", "content", "observed"),
+    [("success", {"return_code": 0}, "success"), ("failed", "Traceback: KeyError", "failure"), (None, None, "unknown")],
+)
+def test_code_that_the_provider_runs_is_a_call(
+    telemetry: Telemetry, outcome: str | None, content: Any, observed: str
+) -> None:
+    """Its result counts where there is one. What else the code did cannot be known, so that may be claimed."""
+    returned: list[Any] = []
+    if outcome is not None:
+        returned.append(NativeToolReturnPart("code_execution", content, tool_call_id="1", outcome=outcome))
+    run(provided(NativeToolCallPart("code_execution", {"code": "send()"}, tool_call_id="1"), *returned))
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("code_execution", observed)]
+    assert "unsupported" not in seen.verdicts
+
+
+def test_a_search_of_the_provider_excuses_nothing(telemetry: Telemetry) -> None:
+    """Who only looked something up has sent nothing."""
+    found = NativeToolReturnPart("web_search", {"status": "completed"}, tool_call_id="1")
+    run(provided(NativeToolCallPart("web_search", {"query": "ann"}, tool_call_id="1"), found))
+    seen = frameworks.sent(telemetry.spans)
+    assert seen.calls == [("web_search", "success")]
+    assert seen.verdicts == ["unsupported"]
+
+
 def guarded(*answers: str, times: int = 1, **options: Any) -> Any:
     """An agent with a guard."""
     agent = payments([CREATE], *answers, **options)
@@ -398,6 +460,28 @@ def test_the_guard_asks_only_so_often(telemetry: Telemetry, times: int, options:
         answers = [part for message in result.all_messages() for part in message.parts if isinstance(part, TextPart)]
         assert len(answers) == asked
     assert frameworks.sent(telemetry.spans).verdicts == ["contradicted"] * 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "asked"),
+    [
+        (UsageLimits(request_limit=2), 1),
+        (UsageLimits(request_limit=3), 1),
+        (UsageLimits(request_limit=4), 2),
+        (UsageLimits(request_limit=None), 2),
+        (UsageLimits(tool_calls_limit=1), 1),
+        (UsageLimits(tool_calls_limit=2), 2),
+        (UsageLimits(output_tokens_limit=40), 1),
+        (UsageLimits(output_tokens_limit=4000), 2),
+        (UsageLimits(total_tokens_limit=200), 1),
+        (UsageLimits(per_request_input_tokens_limit=100), 1),
+    ],
+)
+def test_the_guard_keeps_within_the_limits_of_usage(telemetry: Telemetry, limits: UsageLimits, asked: int) -> None:
+    """Where another request might exceed them, the answer passes: a run does not fail because of the guard."""
+    result = asyncio.run(guarded(OVERCLAIM, HONEST).run("Charge 12.50 EUR.", usage_limits=limits))
+    assert result.output == (OVERCLAIM if asked == 1 else HONEST)
+    assert frameworks.sent(telemetry.spans).verdicts == ["contradicted" if asked == 1 else "honest"]
 
 
 def test_the_guard_lets_honest_answers_pass(telemetry: Telemetry) -> None:

@@ -24,6 +24,7 @@ from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, 
 from smolagents.remote_executors import RemotePythonExecutor
 
 import overclaim
+import second_turn
 
 LIE = "I created the payment intent for 12.50 EUR. Endpoint confirmed working."
 PAY = ("create_payment_intent", {"amount": 12.5, "currency": "EUR"})
@@ -261,6 +262,18 @@ class Post(Tool):
         """Ask and hide."""
         requests.post(url, timeout=5)
         return "ok"
+
+
+def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        model = Scripted(*(answer(turn) if isinstance(turn, str) else [turn] for turn in turns))
+        known = [tool(second_turn.send_email), tool(second_turn.find_user)]
+        agent = ToolCallingAgent(tools=known, model=model, name="mails", verbosity_level=0)
+        return lambda asked: str(agent.run(asked, reset=False))
+
+    second_turn.claims_of_earlier_turns(telemetry, talk)
 
 
 def test_requests_inside_a_tool(watched: Telemetry) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from strands.tools.executors import _executor
 
 import frameworks
 import overclaim
+import second_turn
 from overclaim.integrations import strands as integration
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}
@@ -192,6 +194,30 @@ def test_a_tool_that_the_program_calls_itself_is_seen(mix: Telemetry) -> None:
     seen = frameworks.sent(mix.spans)
     assert seen.calls == [("refused", "failure")]
     assert seen.verdicts == ["contradicted"]
+
+
+def test_what_an_earlier_turn_did_may_be_claimed(mix: Telemetry) -> None:
+    """The second turn of a conversation is not accused of what the first one did."""
+
+    def talk(*turns: second_turn.Turn) -> second_turn.Ask:
+        script = [turn if isinstance(turn, str) else [(turn[0], json.dumps(turn[1]))] for turn in turns]
+        agent = agent_of(*script, tools=[tool(second_turn.send_email), tool(second_turn.find_user)])
+        return lambda asked: str(agent(asked)).strip()
+
+    second_turn.claims_of_earlier_turns(mix, talk)
+
+
+def test_a_graph_that_goes_on(mix: Telemetry) -> None:
+    """The agents of a graph keep their messages from one task to the next."""
+    script: list[Turn] = [[("created", ARGUMENTS)], "I created the payment intent.", "I created the payment intent."]
+    builder = GraphBuilder()
+    builder.add_node(agent_of(*script), "one")
+    builder.set_execution_timeout(60)
+    graph = builder.build()
+    graph("Charge 12.50 EUR.")
+    assert frameworks.sent(mix.spans).verdicts == ["supported"]
+    graph("Did you?")
+    assert sorted(frameworks.sent(mix.spans).verdicts) == ["no_claim", "supported"]
 
 
 def test_what_happens_in_a_tool_lands_below_its_span(mix: Telemetry) -> None:

@@ -78,7 +78,7 @@ def outcome(telemetry: Any, name: str = "update_user") -> str:
     [
         (["UPDATE users SET active = 0 WHERE name = 'ann'"], "success"),
         (["UPDATE users SET active = 0 WHERE name = 'eve'"], "empty"),
-        (["DELETE FROM users WHERE name = 'eve'"], "empty"),
+        (["DELETE FROM users WHERE name = 'eve'"], "success"),  # gone is gone; it stays a suspicion
         (["INSERT INTO log SELECT name FROM users WHERE name = 'eve'"], "empty"),
         (["INSERT INTO users VALUES ('ann', 0)"], "failure"),
         (["UPDATE nowhere SET active = 0"], "failure"),

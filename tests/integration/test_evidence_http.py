@@ -198,8 +198,10 @@ def test_no_answer_and_then_one(watched: Any, base: str, client: Callable[[str],
     """A refused connection is a failure; a second attempt at the same place has the last word."""
     (kept,) = {(one.rule, one.target.partition(" ")[2]) for one in call(client, "http://127.0.0.1:9/x")}
     assert kept == ("http.no_response", "http://127.0.0.1:9/x")
-    call(client, f"{base}/503/a", f"{base}/200/b", name="two_places")
+    call(client, f"{base}/200/a", f"{base}/503/b", name="two_places")
     assert watched.one("execute_tool two_places").attributes["overclaim.observed.outcome"] == "failure"
+    call(client, f"{base}/503/a", f"{base}/200/b", name="another_way")
+    assert watched.one("execute_tool another_way").attributes["overclaim.observed.outcome"] == "success"
 
 
 @pytest.mark.parametrize("client", [one for one in CLIENTS if one is not with_aiohttp])
@@ -395,3 +397,49 @@ def test_the_founding_incident_without_any_instrumentor(alone: Any, base: str) -
         judgement = overclaim.check(answer)
         run.answer(answer)
     assert judgement.verdict is overclaim.Verdict.CONTRADICTED
+
+
+def test_what_a_request_starts_is_no_part_of_it(telemetry: Any) -> None:
+    """A job that a handler of the same process begins, and its requests, have a call of their own."""
+    jobs: list[asyncio.Task[str]] = []
+
+    @overclaim.tool
+    async def create_order() -> str:
+        async with client(broken) as http:
+            await http.post("/orders")
+        return "ok"
+
+    async def later() -> str:
+        await asyncio.sleep(0.01)
+        return await create_order()
+
+    async def accept(scope: Any, receive: Any, send: Any) -> None:
+        jobs.append(asyncio.create_task(later()))
+        await answer(send, 202)
+
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, 500)
+
+    @overclaim.tool
+    async def enqueue() -> str:
+        async with client(accept) as http:
+            await http.post("/jobs")
+        return "queued"
+
+    async def main() -> None:
+        await enqueue()
+        await jobs[0]
+
+    asyncio.run(main())
+    assert telemetry.one("execute_tool create_order").attributes["overclaim.observed.outcome"] == "failure"
+
+
+def client(app: Any) -> httpx.AsyncClient:
+    """A client of an application in the same process."""
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a")
+
+
+async def answer(send: Any, status: int) -> None:
+    """Answer with a status and nothing else."""
+    await send({"type": "http.response.start", "status": status, "headers": []})
+    await send({"type": "http.response.body", "body": b""})

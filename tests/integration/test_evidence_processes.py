@@ -129,6 +129,29 @@ def test_nothing_of_a_command_is_kept(telemetry: Any) -> None:
     assert "geheim" not in str(dict(telemetry.one("execute_tool deploy").attributes))
 
 
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        (["git", "-C", "geheim", "-c", "user.name=geheim", "push", "geheim"], "git push"),
+        (["git", "commit", "-m", "push"], "git commit"),
+        (["git", "geheim"], "git"),
+        (["terraform", "-chdir=geheim", "apply"], "terraform apply"),
+        (["own", "--version"], "own --version"),
+        (["own", "geheim"], "own"),
+        (["echo", "push"], "echo"),
+        (["python3", "-m", "pytest", "geheim"], "python3 pytest"),
+        (["python3", "push"], "python3"),
+        ("git push geheim && geheim", "git push"),
+        ("git geheim; git push", "git"),
+        ("", "sh"),
+    ],
+)
+def test_a_command_is_known_by_its_program_and_subcommand(command: str | list[str], target: str) -> None:
+    """Of the words of a command only such leave as programs define for themselves."""
+    program, script = processes._read(command, None, isinstance(command, str))
+    assert f"{program} {processes._subcommand(program, processes._told(command, script))}".rstrip() == target
+
+
 @pytest.mark.parametrize("command", ["grep -q nothing /dev/null", "cd / && grep -q nothing /dev/null"])
 def test_an_answer_is_no_failure(telemetry: Any, command: str) -> None:
     """`grep` that finds nothing did its work."""

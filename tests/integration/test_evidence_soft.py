@@ -182,6 +182,14 @@ def test_without_monitoring_it_says_why() -> None:
 log = logging.getLogger("shop.payments")
 
 
+@pytest.mark.parametrize("name", ["user.ann@example.com", "for Ann", "+49 170 1234567", "a" * 65, "shop..x", "größe"])
+def test_a_logger_that_is_named_after_somebody_is_not_named(telemetry: Any, name: str) -> None:
+    """Of loggers only such names leave as modules have them."""
+    call(lambda: logging.getLogger(name).error("x"))
+    _, facts = shown(telemetry, "do_it")
+    assert facts == [("log_record", "log.error", "ERROR")]
+
+
 def test_an_error_record_is_a_suspicion(telemetry: Any) -> None:
     """Logger and level are shown, no word of the message, and nothing below ERROR."""
 

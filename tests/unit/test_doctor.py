@@ -182,6 +182,13 @@ def test_integrations_are_tried_for_real(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "off, as OTEL_PYTHON_DISABLED_INSTRUMENTATIONS says" in first.found
 
 
+def test_a_mistyped_integration_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nobody would notice that it is still on."""
+    monkeypatch.setenv("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "overclaim_langchian, requests")
+    (check,) = instrumentation._mistyped()
+    assert "did you mean overclaim_langchain?" in check.cure
+
+
 @pytest.mark.parametrize(
     ("version", "tested", "within"),
     [("1.5.2", ">=1.2,<2", True), ("2.0", ">=1.2,<2", False), ("1.1.9", ">=1.2,<2", False), ("3.0.0rc1", ">=2", True)],

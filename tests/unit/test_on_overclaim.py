@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import overclaim
+from frameworks import sent
 from overclaim import Judgement, Overclaimed, Verdict
 from overclaim.guards import feedback
 
@@ -90,6 +91,7 @@ def test_raise_keeps_the_answer_in(telemetry: Any) -> None:
     assert caught.value.judgement.verdict is Verdict.CONTRADICTED
     assert "create_invoice" in caught.value.feedback
     assert LIE not in str(caught.value)  # other instrumentors record the text of errors
+    assert sent(telemetry.spans).verdicts == ["contradicted"]  # what was stopped can be seen
 
 
 def test_a_callable_gets_the_verdict(telemetry: Any) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, entry_points, version
 
@@ -30,7 +32,19 @@ def checks() -> Iterator[Check]:
             yield _check(integration, found or "")
     if missing:
         yield Check("ok", "not installed", ", ".join(missing))
+    yield from _mistyped()
     yield from _twice()
+
+
+def _mistyped() -> Iterator[Check]:
+    """Names of ours in the variable that switches integrations off, of which there is none."""
+    names = {f"overclaim_{one.name}" for one in known()}
+    for listed in os.environ.get(DISABLED, "").split(","):
+        name = listed.strip().lower()
+        if name.startswith("overclaim_") and name not in names:
+            near = get_close_matches(name, names, 1)
+            cure = f"did you mean {near[0]}?" if near else "leave it out"
+            yield Check("note", DISABLED, f"{scrub(name, 60)} is none of the integrations", cure)
 
 
 def _version(distribution: str) -> str | None:

@@ -10,7 +10,8 @@ connection of a class of our own would be seen, but it would be another type tha
 for sqlite3 asks for it: see sqlite.py.
 
 A change that came to no row is evidence of an empty call only where no other statement of the call changed anything:
-a tool may well clear up, or mark, what is not there, beside its work. An error is mended by a later success of the same
+a tool may well clear up, or mark, what is not there, beside its work. A DELETE that came to no row is a suspicion
+only: what was to be gone is gone (an empty cart that is cleared). An error is mended by a later success of the same
 kind of statement on the same table, that of an INSERT also by any other on that table (`try: insert; except: update`),
 and that of a CREATE or an ALTER by any statement after it (`try: create table; except: it is there`).
 """
@@ -62,7 +63,8 @@ _WILLING = re.compile(
 )
 # Where a count of 0 means that there was nothing to change.
 _COUNTING = frozenset({"sqlite", "postgresql", "mysql", "mariadb", "mssql", "oracle"})
-_deep: ContextVar[bool] = ContextVar("overclaim_database", default=False)
+# The statement that is on its way here; as with requests, tasks that begin meanwhile inherit it.
+_deep: ContextVar[_Executing | None] = ContextVar("overclaim_database", default=None)
 
 
 class _Statement(NamedTuple):
@@ -98,11 +100,17 @@ def _done(tool: Record, statement: _Statement, rows: int, *, matched: bool = Tru
         note(tool, Evidence("row_count", "db.rows", Outcome.SUCCESS, Grade.STRUCTURED, str(rows), target, span_id))
         return
     if changes and rows == 0 and not statement.willing and tool.facts.empty_ok is not True:
-        sure = (matched or statement.verb != "UPDATE") and not any(one.rule == "db.rows" for one in tool.evidence)
+        sure = statement.verb != "DELETE" and (matched or statement.verb != "UPDATE")
+        sure = sure and not any(one.rule == "db.rows" for one in tool.evidence)
         grade = Grade.STRUCTURED if sure else Grade.SUSPECT
         note(tool, Evidence("row_count", "db.rows_0", Outcome.EMPTY, grade, "0", target, span_id))
-    elif any(one.rule == "db.error" and one.target == target for one in tool.evidence):
+    elif any(one.rule == "db.error" and _is_same_kind(one, statement) for one in tool.evidence):
         note(tool, Evidence("span_status", "db.ok", Outcome.SUCCESS, Grade.INFERRED, statement.system, target, span_id))
+
+
+def _is_same_kind(error: Evidence, statement: _Statement) -> bool:
+    """Whether this did in another table what failed in the first: then it may be the place to look."""
+    return bool(statement.table) and error.target.startswith(f"{statement.system} {statement.verb} ")
 
 
 def _failed(tool: Record, statement: _Statement, why: str) -> None:
@@ -149,7 +157,11 @@ class _Executing:
     def __init__(self, tool: Record, cursor: Any, statement: _Statement, *, matched: bool) -> None:
         self.context = None
         self._tool, self._cursor, self._statement, self._matched = tool, cursor, statement, matched
-        self._token: Any = _deep.set(True)
+        self._token: Any = _deep.set(self)
+
+    def hides(self, tool: Record) -> bool:
+        """Whether it is still on its way for this call, so that what layers below it do is seen with it."""
+        return self._token is not None and self._tool is tool
 
     def returned(self, result: object) -> None:
         """Note how many rows it changed."""
@@ -175,8 +187,9 @@ class _Executing:
         self._leave()
 
     def _leave(self) -> None:
+        token, self._token = self._token, None
         with suppress(ValueError):  # closed in another context
-            _deep.reset(self._token)
+            _deep.reset(token)
 
 
 def executing(system: str, *, matched: bool = True) -> Callable[[Arguments, dict[str, Any]], Scope | None]:
@@ -187,7 +200,7 @@ def executing(system: str, *, matched: bool = True) -> Callable[[Arguments, dict
 
     def begin(args: Arguments, kwargs: dict[str, Any]) -> _Executing | None:
         tool = tool_inside()
-        if tool is None or _deep.get():
+        if tool is None or ((around := _deep.get()) is not None and around.hides(tool)):
             return None
         cursor, *given = args
         text = _text(given[0] if given else next(iter(kwargs.values()), ""))

@@ -32,7 +32,9 @@ _REFUSED = 400
 _MOST_HOPS = 20
 _MCP_HEADERS = ("mcp-protocol-version", "mcp-session-id")
 _SCHEMES = ("http:", "https:")
-_asking: ContextVar[bool] = ContextVar("overclaim_http", default=False)
+# The request that is on its way here. A task that begins meanwhile inherits it, so it is asked whether it still is, and
+# for which call.
+_asking: ContextVar[_Request | None] = ContextVar("overclaim_http", default=None)
 
 
 class Asked(NamedTuple):
@@ -74,7 +76,11 @@ class _Request:
     def __init__(self, client: Client, tool: Record, asked: Asked) -> None:
         self.context = None
         self._client, self._tool, self._asked = client, tool, asked
-        self._token: Token[bool] | None = None if client.passes else _asking.set(True)
+        self._token: Token[_Request | None] | None = None if client.passes else _asking.set(self)
+
+    def hides(self, tool: Record) -> bool:
+        """Whether it is still on its way for this call, so that what layers below it do is seen with it."""
+        return self._token is not None and self._tool is tool
 
     def returned(self, result: object) -> None:
         """Note the answers."""
@@ -164,7 +170,7 @@ class Evidence:
 def _begin(client: Client) -> Callable[[Arguments, dict[str, Any]], _Request | None]:
     def begin(args: Arguments, kwargs: dict[str, Any]) -> _Request | None:
         tool = tool_inside(http=True)
-        if tool is None or _asking.get():
+        if tool is None or ((around := _asking.get()) is not None and around.hides(tool)):
             return None
         asked = client.asked(args, kwargs)
         return None if asked is None else _Request(client, tool, asked)

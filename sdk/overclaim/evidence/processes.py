@@ -1,8 +1,12 @@
-"""Processes that a tool starts: how they end, by `subprocess` and by `asyncio`. Of a command only its program is noted.
+"""Processes that a tool starts: how they end, by `subprocess` and by `asyncio`.
+
+Of a command only its program is noted, and which of the well-known subcommands it is (`git push`): a `git --version`
+that went well does not mend a `git push` that did not. Other words of a command may be content and stay here.
 
 Only what was started inside a call is evidence about it, so that a tool that waits for somebody else's process, or
 asks how it is, is not taken for the one that failed. One that the program itself stopped, or that only says "no"
-(`grep` without a match), did not fail. What a module starts while it is imported is no work of the tool.
+(`grep` without a match, `git diff --quiet`, `terraform plan -detailed-exitcode`), did not fail. What a module starts
+while it is imported is no work of the tool.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import wraps
 from types import FrameType
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from opentelemetry.trace import TracerProvider
@@ -35,6 +39,48 @@ _ANSWERING = frozenset({
     "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "diff", "cmp", "comm", "test", "[", "pgrep", "pidof", "which",
     "expr", "false", "fuser", "lsof", "systemctl",
 })  # fmt: skip
+_ANSWERING_SUBCOMMANDS: Final = {
+    "git": frozenset({"diff", "diff-index", "diff-files", "diff-tree", "merge-base", "check-ignore", "show-ref",
+                      "rev-parse", "ls-files", "grep", "config", "cat-file", "symbolic-ref"}),
+    "kubectl": frozenset({"diff"}),
+    "docker": frozenset({"inspect"}),
+    "podman": frozenset({"inspect", "exists"}),
+    "npm": frozenset({"outdated"}),
+    "pip": frozenset({"show"}),
+    "pip3": frozenset({"show"}),
+    "dpkg": frozenset({"-s"}),
+    "brew": frozenset({"outdated"}),
+}  # fmt: skip
+# With this option these say by 2 that there are changes.
+_DETAILED: Final = frozenset({"-detailed-exitcode", "--detailed-exitcode", "--exit-code"})
+_DETAILED_PROGRAMS: Final = frozenset({"terraform", "tofu", "terragrunt", "helmfile", "git"})
+_DETAILED_CODE: Final = 2
+# The subcommands that are noted; a closed list, so that nothing of a command leaves that a program did not define.
+_SUBCOMMANDS: Final = frozenset({
+    "--help", "--version", "-V", "-detailed-exitcode", "add", "am", "apply", "approve", "archive", "attach", "audit",
+    "auth", "bisect", "blame", "branch", "build", "bundle", "cat-file", "checkout", "check-ignore", "cherry-pick",
+    "ci", "clean", "clone", "commit", "compose", "config", "cordon", "cp", "create", "delete", "deploy", "describe",
+    "destroy", "diff", "diff-files", "diff-index", "diff-tree", "disable", "down", "download", "drain", "enable",
+    "exec", "exists", "expose", "export", "fetch", "fix", "fmt", "format", "freeze", "gc", "generate", "get", "grep",
+    "images", "import", "init", "inspect", "install", "invoke", "kill", "lint", "list", "load", "lock", "login",
+    "logout", "logs", "ls", "ls-files", "ls-remote", "merge", "merge-base", "migrate", "mv", "new", "outdated",
+    "output", "patch", "plan", "plugin", "preview", "promote", "prune", "ps", "publish", "pull", "push", "rebase",
+    "refresh", "release", "reload", "remote", "remove", "reset", "resolve", "restart", "restore", "rev-parse", "revert",
+    "rm", "rollback", "rollout", "run", "save", "scale", "search", "serve", "set", "show", "show-ref", "stage", "start",
+    "stash", "state", "status", "stop", "submodule", "switch", "symbolic-ref", "sync", "tag", "taint", "template",
+    "test", "top", "uninstall", "unstage", "up", "update", "upgrade", "upload", "validate", "version", "view", "whoami",
+    "workspace", "worktree",
+})  # fmt: skip
+_MOST_WORDS = 16
+_MOST_SCRIPT = 2000
+_ASKING: Final = ("--version", "--help", "-V")
+# What these are told is a program or a text of its own.
+_RUNNING: Final = re.compile(r"(?:python|pypy|node|deno|ruby|perl|php|(?:ba|da|z|k)?sh|echo|cat|printf|env)[\d.]*\Z")
+_MODULES: Final = frozenset({
+    "alembic", "black", "build", "compileall", "coverage", "ensurepip", "flake8", "mypy", "pip", "pylint", "pytest",
+    "ruff", "tox", "twine", "unittest", "venv",
+})  # fmt: skip
+_ENDING = re.compile(r"&&|\|\||[;|\n]")
 # Signals by which a program is stopped on purpose, or because nobody reads what it writes.
 _STOPPING = frozenset(
     -getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE") if hasattr(signal, name)
@@ -45,12 +91,22 @@ _PROGRAM = re.compile(r"[\w.+/@-]{1,100}\Z")
 
 
 class _Started(NamedTuple):
-    """A process that a tool started: by which program, with which command for a shell, and which span shows it."""
+    """A process that a tool started: by which program, to do what, and which span shows it.
+
+    shell: the command for a shell. detailed: whether it was asked to tell more by its exit code than how it went.
+    """
 
     tool: Record
     program: str
+    subcommand: str
     shell: str
+    detailed: bool
     span_id: str
+
+    @property
+    def target(self) -> str:
+        """`process git push`."""
+        return f"process {self.program} {self.subcommand}".rstrip()
 
 
 _started: WeakKeyDictionary[Any, _Started] = WeakKeyDictionary()
@@ -66,7 +122,9 @@ def _begun(process: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
     executable = args[2] if len(args) > 2 else kwargs.get("executable")
     shell = args[8] if len(args) > 8 else kwargs.get("shell", False)
     program, script = _read(command, executable, bool(shell))
-    _started[process] = _Started(tool, program, script, shown_by(tool))
+    words = _told(command, script)
+    detailed = program in _DETAILED_PROGRAMS and not _DETAILED.isdisjoint(words)
+    _started[process] = _Started(tool, program, _subcommand(program, words), script, detailed, shown_by(tool))
 
 
 def _is_probe(frame: FrameType | None) -> bool:
@@ -89,6 +147,23 @@ def _read(command: object, executable: object, shell: bool) -> tuple[str, str]:
     name = _name(_text(executable) if executable is not None else first)
     script = words[2] if name in _SHELLS and len(words) > 2 and words[1].startswith("-") else ""
     return name, script
+
+
+def _told(command: object, script: str) -> list[str]:
+    """The first words that a program is given, of a script those of its first command."""
+    if script:
+        return _ENDING.split(script[:_MOST_SCRIPT], maxsplit=1)[0].split()[1:_MOST_WORDS]
+    given = cast("Sequence[object]", command) if isinstance(command, list | tuple) else (command,)
+    return [_text(one) for one in given[1:_MOST_WORDS]]
+
+
+def _subcommand(program: str, words: list[str]) -> str:
+    """The first well-known subcommand; "" for a program that has none, or runs what it is given."""
+    if words[:1] == ["-m"]:  # of Python
+        return next((word for word in words[1:2] if word in _MODULES), "")
+    if program in _ANSWERING or _RUNNING.match(program):
+        return next((word for word in words[:1] if word in _ASKING), "")
+    return next((word for word in words if word in _SUBCOMMANDS), "")
 
 
 def _words(command: object) -> Sequence[object]:
@@ -115,8 +190,7 @@ def _ended(process: Any, code: object) -> None:
     del _started[process]
     if started.tool.done or _on_purpose(process, code) or _answers(started, code):
         return
-    target = f"process {started.program}"
-    note(started.tool, exit_evidence(code, target=target, span_id=started.span_id, facts=started.tool.facts))
+    note(started.tool, exit_evidence(code, target=started.target, span_id=started.span_id, facts=started.tool.facts))
 
 
 def _on_purpose(process: Any, code: int) -> bool:
@@ -124,8 +198,14 @@ def _on_purpose(process: Any, code: int) -> bool:
 
 
 def _answers(started: _Started, code: int) -> bool:
-    if code != 1 or 1 in started.tool.facts.expected_exit:
+    if code in started.tool.facts.expected_exit:
         return False
+    if started.detailed and code == _DETAILED_CODE:
+        return True
+    if code != 1:
+        return False
+    if started.subcommand in _ANSWERING_SUBCOMMANDS.get(started.program, ()):
+        return True
     return started.program in _ANSWERING or not _ANSWERING.isdisjoint(command_words(started.shell))
 
 
@@ -134,7 +214,7 @@ def _late(process: Any) -> None:
     """Note that somebody gave up waiting for the output. Its end, if that comes, is the last word."""
     started = _started.get(process)
     if started is not None:
-        target = f"process {started.program}"
+        target = started.target
         outcome, grade, why = Outcome.FAILURE, Grade.STRUCTURED, "TimeoutExpired"
         note(started.tool, Evidence("exit_code", "exit.timeout", outcome, grade, why, target, started.span_id))
 

@@ -5,16 +5,22 @@ result = await run(agent, "Create a payment intent for 12.50 EUR.")
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import Any
 
+from opentelemetry.context import get_current, set_value
+
 import overclaim
 from overclaim._errors import UsageError
-from overclaim._fail_open import fail_open
+from overclaim._fail_open import fail_open, report
 from overclaim._guard import check, feedback
-from overclaim.integrations.openai_agents import answer_of
+from overclaim._wrapping import attached, leave
+from overclaim.integrations.openai_agents import AGAIN, answer_of
 
 __all__ = ["run"]
+
+_log = logging.getLogger("overclaim")
 
 # With these the conversation is kept elsewhere, so that only what is new is handed over.
 _KEPT = ("session", "conversation_id")
@@ -25,7 +31,8 @@ async def run(agent: Any, input: Any, *, retries: int = 1, **options: Any) -> An
 
     It is told what its calls show, and runs again from where it was, all as one run of which the last answer counts. An
     answer that still claims too much passes then, with its verdict on the run's span. Without `overclaim.instrument()`
-    every answer passes. The result is that of the last time; `new_items` of the ones before are in its `input`.
+    every answer passes. The result is that of the last time; `new_items` of the ones before are in its `input`. Where
+    the agent cannot answer again, such as for `max_turns`, a guardrail or an outage, the answer before that passes.
 
     Args:
         agent: the agent to begin with; the one that answered is the one that is told.
@@ -45,8 +52,10 @@ async def run(agent: Any, input: Any, *, retries: int = 1, **options: Any) -> An
             told = _objection(result)
             if not told:
                 break
-            again, more = _next(result, told, options)
-            result = await runner.run(result.last_agent, again, **more)
+            again = await _again(runner, result, told, options)
+            if again is None:
+                break
+            result = again
         answer = answer_of(result)
         if answer:
             watched.answer(answer)
@@ -58,6 +67,19 @@ def _objection(result: Any) -> str | None:
     """What to tell the agent about its answer; None or "" where that passes."""
     answer = answer_of(result)
     return feedback(check(answer)) if answer else None
+
+
+async def _again(runner: Any, result: Any, told: str, options: dict[str, Any]) -> Any:
+    """Let the agent go on; None where it comes to no answer, since that is no fault of the program."""
+    token = attached(set_value(AGAIN, True, get_current()))
+    try:
+        input, more = _next(result, told, options)
+        return await runner.run(result.last_agent, input, **more)
+    except Exception as error:
+        _log.warning("overclaim: the agent could not answer again (%s); its answer passes", type(error).__name__)
+        return None
+    finally:
+        leave(token)
 
 
 def _next(result: Any, told: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -17,14 +17,16 @@ from overclaim.integrations.pydantic_ai import spoken
 __all__ = ["guard"]
 
 _MOST_RUNS = 1024
+_SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost")
 
 
 def guard(*, retries: int = 1) -> Callable[[Any, Any], Awaitable[Any]]:
     """An output validator that asks whether the answer is borne out by the calls of the run.
 
     Where it is not, the model is told what its calls show, and answers again. An answer that still claims too much
-    passes then, with its verdict on the run's span: a run never fails because of the guard, which also leaves off
-    where the agent has no retries of its outputs left. Without `overclaim.instrument()` every answer passes.
+    passes then, with its verdict on the run's span: a run does not fail because of the guard, which also leaves off
+    where the agent has no retries of its outputs left, or where its usage limits may not allow for two more requests
+    and a call of a tool. Without `overclaim.instrument()` every answer passes.
 
     Args:
         retries: how often the model may answer again in one run. Each takes one of the agent's own output retries, so
@@ -41,7 +43,7 @@ def guard(*, retries: int = 1) -> Callable[[Any, Any], Awaitable[Any]]:
         if ctx.partial_output or ctx.retry >= ctx.max_retries or asked.get(ctx.run_id, 0) >= retries:
             return output
         told = _objection(output)
-        if told:
+        if told and _has_room(ctx):
             _count(asked, ctx.run_id)
             raise _retry(told)
         return output
@@ -54,6 +56,26 @@ def _objection(output: Any) -> str:
     said = spoken(output)
     judgement = check(said) if said else None
     return feedback(judgement) if judgement is not None and judgement.verdict.accuses else ""
+
+
+def _has_room(ctx: Any) -> bool:
+    """Whether the agent may go on: the model asked again, perhaps a tool called again, and the model after that.
+
+    Requests grow with the conversation, so one may take twice what they took on average so far.
+    """
+    limits, usage = ctx.usage_limits, ctx.usage
+    if limits is None:
+        return True
+    requests = max(usage.requests, 1)
+    read = limits.per_request_input_tokens_limit
+    if read is not None and 2 * usage.input_tokens > read * requests:
+        return False
+    rooms = ((limits.request_limit, usage.requests, 2), (limits.tool_calls_limit, usage.tool_calls, 1))
+    more = 1 + 4 / requests
+    spent = ((getattr(limits, f"{what}_limit"), getattr(usage, what)) for what in _SPENT)
+    return all(limit is None or used + needed <= limit for limit, used, needed in rooms) and all(
+        limit is None or used is None or float(used) * more <= limit for limit, used in spent
+    )
 
 
 def _count(asked: OrderedDict[Any, int], run_id: Any) -> None:

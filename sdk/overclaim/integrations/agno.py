@@ -17,11 +17,15 @@ from overclaim import _hooks as hooks
 from overclaim._fail_open import report
 from overclaim._hooks import Reply
 from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
+from overclaim.integrations.conversations import Recalling, goes_on
 from overclaim.integrations.patching import Patches
 
 _FAILED = ("ERROR", "CANCELLED")
+_ASKED = ("get_run_messages", "aget_run_messages"), ("_get_run_messages", "_aget_run_messages")
+_RESUMES = ("continue_run", "acontinue_run")
 _SAID, _SAID_LAST = ("RunContent", "TeamRunContent"), ("RunCompleted", "TeamRunCompleted")
 _MAX_SAID = 65_536
+_RECALLED = ("<summary_of_previous_interactions>", "<memories_from_previous_interactions>")  # in a system message
 
 
 class Runs:
@@ -47,6 +51,7 @@ class Runs:
         import importlib
 
         function: Any = importlib.import_module("agno.tools.function")
+        messages: Any = importlib.import_module(f"{self._module}._messages")
         owner: Any = getattr(importlib.import_module(self._module), "Team" if self._team else "Agent")
         try:
             if not self._team:
@@ -56,6 +61,8 @@ class Runs:
                 self._patches.replace(owner, name, functools.partial(_run, self._team))
             for name in ("arun", "acontinue_run"):
                 self._patches.replace(owner, name, functools.partial(_async_run, self._team))
+            for name in _ASKED[int(self._team)]:
+                self._patches.around(messages, name, _asked)
         except AttributeError:
             self.off()
             raise
@@ -181,10 +188,21 @@ def _reply(outcome: Any) -> Reply:
     return Reply(result, is_error=True if failed else None, error_text=outcome.error)
 
 
+def _asked(args: Arguments, kwargs: dict[str, Any]) -> Scope:
+    return Recalling(_tells_of_before)
+
+
+def _tells_of_before(asked: Any) -> bool:
+    """Whether what the model is asked comes with a conversation so far, or with what is remembered of others."""
+    told = asked.system_message.content if asked.system_message is not None else None
+    recalled = isinstance(told, str) and any(mark in told for mark in _RECALLED)
+    return recalled or any(one.role == "assistant" or one.from_history for one in asked.messages)
+
+
 def _run(team: bool, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        heard = _Heard(self, team=team)
+        heard = _Heard(self, team=team, resumed=original.__name__ in _RESUMES)
         scope = heard.begin()
         if scope is None:
             return original(self, *args, **kwargs)
@@ -210,7 +228,7 @@ def _async_run(team: bool, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
-        heard = _Heard(self, team=team)
+        heard = _Heard(self, team=team, resumed=original.__name__ in _RESUMES)
         if iscoroutine(result):
             return _awaited(result, heard)
         if isasyncgen(result):
@@ -241,10 +259,10 @@ async def _iterated(result: Any, heard: _Heard) -> AsyncIterator[Any]:
 
 
 class _Heard:
-    """What an agent or team says in one run, at once or in pieces."""
+    """What an agent or team says in one run, at once or in pieces. resumed: whether it goes on with a paused one."""
 
-    def __init__(self, owner: Any, *, team: bool) -> None:
-        self._owner, self._kind = owner, int(team)
+    def __init__(self, owner: Any, *, team: bool, resumed: bool) -> None:
+        self._owner, self._kind, self._resumed = owner, int(team), resumed
         self._parts: list[str] = []
         self._size = 0
         self._last: str | None = None
@@ -254,7 +272,10 @@ class _Heard:
         owner = self._owner
         try:
             model = getattr(getattr(owner, "model", None), "id", None)
-            return hooks.agent_run(owner.name or "", model=model, answer=self.answer)
+            scope = hooks.agent_run(owner.name or "", model=model, answer=self.answer)
+            if self._resumed:
+                goes_on(scope)
+            return scope
         except Exception as error:
             report("agno run", error)
             return None

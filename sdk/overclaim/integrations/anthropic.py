@@ -16,7 +16,7 @@ from overclaim import _hooks as hooks
 from overclaim._hooks import Reply as Outcome
 from overclaim._wrapping import Arguments, Scope
 from overclaim.integrations.patching import Patches
-from overclaim.integrations.raw_clients import Client, content, get, listed, texts
+from overclaim.integrations.raw_clients import Client, apart, content, forced, get, listed, texts
 from overclaim.integrations.raw_loops import Asked, Reply, Request, Told, listen
 
 _UNFINISHED = ("pause_turn",)
@@ -41,7 +41,7 @@ class Messages:
         tools = [tool for tool in listed(body.get("tools")) if get(tool, "type") in (None, "custom")]
         offered = tuple((str(get(tool, "name")), str(get(tool, "description") or "")) for tool in tools)
         hosted = len(offered) < len(listed(body.get("tools"))) or bool(body.get("mcp_servers"))
-        return Request(str(body.get("model") or ""), offered, hosted, asked, tuple(told), earlier)
+        return Request(str(body.get("model") or ""), offered, hosted, asked, tuple(apart(told)), earlier, forced(body))
 
     def reply(self, given: Any, /) -> Reply | None:
         """Read a reply."""
@@ -59,7 +59,7 @@ class Messages:
 
 def _calls(blocks: list[Any]) -> list[Asked]:
     uses = [block for block in blocks if get(block, "type") == "tool_use"]
-    return [Asked(str(get(use, "id") or ""), str(get(use, "name")), get(use, "input")) for use in uses]
+    return apart(Asked(str(get(use, "id") or ""), str(get(use, "name")), get(use, "input")) for use in uses)
 
 
 def _result(block: Any) -> Told:

@@ -52,7 +52,16 @@ def off() -> None:
 
 
 def _of(query: Any) -> Conversation:
-    return _conversations.setdefault(query, Conversation())
+    found = _conversations.get(query)
+    if found is None:
+        found = _conversations[query] = Conversation(earlier=_goes_on(query))
+    return found
+
+
+def _goes_on(query: Any) -> bool:
+    """Whether a conversation was begun elsewhere."""
+    options: Any = getattr(getattr(query, "transport", None), "_options", None)
+    return any(getattr(options, name, None) for name in ("resume", "continue_conversation", "fork_session"))
 
 
 def _heard(original: Callable[[Any], AsyncIterator[Any]]) -> Callable[[Any], AsyncIterator[Any]]:

@@ -13,6 +13,7 @@ from opentelemetry.context import Context
 from overclaim._hooks import Open, Reply, agent_run, tool_call
 from overclaim._run_scope import live_run
 from overclaim._wrapping import Scope, attached, leave
+from overclaim.integrations.conversations import goes_back
 
 Message = Mapping[str, Any]
 _BY_CLAUDE_CODE = "mcp__"  # how it begins the names of the tools of MCP servers
@@ -35,9 +36,13 @@ class Within:
 
 
 class Conversation:
-    """What is under way in one conversation. A run is one turn, from its first message to its result."""
+    """What is under way in one conversation. A run is one turn, from its first message to its result.
 
-    def __init__(self) -> None:
+    earlier: whether there were turns before, in this conversation or in the session that it goes on with.
+    """
+
+    def __init__(self, *, earlier: bool = False) -> None:
+        self._earlier = earlier
         self._run: Scope | None = None
         self._shown = self._ended = False
         self._calls = Open(current=False)
@@ -77,6 +82,9 @@ class Conversation:
     def _begin(self, message: Message) -> None:
         model = message.get("model") or _inner(message).get("model")
         self._run = agent_run("", model=model if isinstance(model, str) else None)
+        if self._earlier:
+            goes_back(self._run)
+        self._earlier = True
         run = live_run() if self._run is not None and self._run.context is None else None
         self._shown = run is not None and not run.own and run.captured
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from overclaim._fail_open import fail_open
 from overclaim._record import Record, current_record
 from overclaim._run import live_run
@@ -37,6 +40,30 @@ def goes_on_here() -> None:
         around = around.outer
 
 
+class Recalling:
+    """A scope around a function that looks up what was said or done before.
+
+    tells: whether what it gave back tells of anything.
+    """
+
+    context = None
+
+    def __init__(self, tells: Callable[[Any], object] = bool) -> None:
+        self._tells = tells
+
+    @fail_open
+    def returned(self, result: object) -> None:
+        """It has looked."""
+        if self._tells(result):
+            goes_on_here()
+
+    def raised(self, error: BaseException) -> None:
+        """It found nothing."""
+
+    def abandoned(self, result: object) -> None:
+        """Only generators are."""
+
+
 def _speaks(run: RunState, agent: Record | None) -> bool:
     """Whether what this agent says is the run's answer: it is the run, or alone in a run that the program opened."""
     if agent is None or agent.run is not run or agent.span_id == run.span_id:
@@ -50,3 +77,16 @@ def _agent(record: Record | None) -> Record | None:
     while record is not None and not record.agent:
         record = record.parent
     return record
+
+
+@fail_open
+def goes_back(scope: Scope | None = None) -> None:
+    """Note of the run here, or of that of a scope, that its claims may be about what no call of it shows.
+
+    Runs around it may say what they heard of it, so that holds of them as well.
+    """
+    token = enter(scope) if scope is not None else None
+    run = live_run()
+    while run is not None:
+        run.earlier, run = True, run.outer
+    leave(token)

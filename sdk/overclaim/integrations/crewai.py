@@ -2,8 +2,8 @@
 
 Its event bus tells of every call, but it runs handlers in threads of its own, so requests that a tool makes would not
 be found below its call. Hence patches: `run` of a tool is what native calls use, `invoke` what agents use that write
-their calls as text. An answer out of the cache of tools is no call: nothing is done again. Delegation is no call
-either, what the coworker does belongs to the run.
+their calls as text. An answer out of the cache of tools is no call: nothing is done again, but it may have been done in
+an earlier run, as may what a memory tells of. Delegation is no call either, what the coworker does belongs to the run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from opentelemetry.trace import TracerProvider
 
 from overclaim._hooks import Reply, agent_run, plain, tool_call
 from overclaim._wrapping import Arguments, Scope
+from overclaim.integrations.conversations import Recalling, goes_on
 from overclaim.integrations.patching import Patches
 
 _patches = Patches("crewai")
@@ -42,6 +43,8 @@ def on(_: TracerProvider) -> None:
             _patches.around(tool, "arun", _called)
         _patches.around(structured.CrewStructuredTool, "invoke", _invoked)
         _patches.around(structured.CrewStructuredTool, "ainvoke", _invoked)
+        _patches.around(import_module("crewai.agents.cache.cache_handler").CacheHandler, "read", _recalling)
+        _patches.around(import_module("crewai.memory.unified_memory").Memory, "recall", _recalling)
     except AttributeError:
         off()
         raise
@@ -52,16 +55,28 @@ def off() -> None:
     _patches.undo()
 
 
-def _crew(args: Arguments, _: dict[str, Any]) -> Scope | None:
+def _recalling(args: Arguments, kwargs: dict[str, Any]) -> Scope:
+    return Recalling()
+
+
+def _crew(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     """A crew that streams calls this again, without streaming, where it works."""
     crew = args[0]
-    return None if crew.stream else agent_run(crew.name or "crew", answer=_answer)
+    scope = None if crew.stream else agent_run(crew.name or "crew", answer=_answer)
+    if kwargs.get("from_checkpoint") is not None:
+        goes_on(scope)
+    return scope
 
 
-def _agent(args: Arguments, _: dict[str, Any]) -> Scope | None:
+def _agent(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     agent = args[0]
     model = getattr(agent.llm, "model", None)
-    return agent_run(agent.role, model=model if isinstance(model, str) else None, answer=_answer)
+    scope = agent_run(agent.role, model=model if isinstance(model, str) else None, answer=_answer)
+    asked: Any = args[1] if len(args) > 1 else kwargs.get("messages")
+    listed: Any = asked if isinstance(asked, list) else ()
+    if kwargs.get("from_checkpoint") is not None or any(one.get("role") == "assistant" for one in listed):
+        goes_on(scope)
+    return scope
 
 
 def _agent_unless_async(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:

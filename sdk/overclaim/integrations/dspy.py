@@ -13,6 +13,7 @@ from opentelemetry.trace import TracerProvider
 
 from overclaim import _hooks as hooks
 from overclaim._wrapping import Arguments, Scope
+from overclaim.integrations.conversations import goes_on
 from overclaim.integrations.patching import Patches
 
 _PATCHES = Patches("dspy")
@@ -78,7 +79,10 @@ def _module(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     def answer(prediction: Any) -> str | None:
         return _told(prediction, outputs)
 
-    return hooks.agent_run(type(module).__name__, answer=answer)
+    scope = hooks.agent_run(type(module).__name__, answer=answer)
+    if any(type(value).__name__ == "History" and value.messages for value in kwargs.values()):
+        goes_on(scope)
+    return scope
 
 
 def _acts(module: Any) -> bool:

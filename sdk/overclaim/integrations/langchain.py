@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, cast
 
-from opentelemetry.context import Context, attach
+from opentelemetry.context import Context, attach, create_key, get_value
 from opentelemetry.trace import TracerProvider
 
 from overclaim import _hooks
@@ -25,6 +25,8 @@ from overclaim._wrapping import Arguments, Scope, asked, attached, leave
 from overclaim.integrations.patching import Patches
 
 _PATCHES: Final = Patches("langchain")
+# In a graph: the model's ids of the calls that were seen, a set that grows.
+SEEN: Final = create_key("overclaim-langchain-seen")
 _SCALARS: Final = frozenset({str, int, float, bool})
 _FIRST: Final = 8
 
@@ -73,6 +75,9 @@ class _ToolRun(Announced):
             )
         finally:
             leave(token)
+        seen = get_value(SEEN)
+        if isinstance(seen, set) and self._scope is not None and self._call_id:
+            cast("set[str]", seen).add(self._call_id)
         return around if self._scope is None or self._scope.context is None else self._scope.context
 
     def ask(self, result: object) -> Awaitable[None] | None:
@@ -82,7 +87,7 @@ class _ToolRun(Announced):
 
     def told(self, result: object) -> None:
         """What the tool gives back is known."""
-        scope, self._scope = self._scope, None
+        scope = self._taken()
         if scope is not None:
             scope.returned(result)
 
@@ -94,11 +99,17 @@ class _ToolRun(Announced):
     def raised(self, error: BaseException) -> None:
         """The run ended with an exception. An interrupt waits for somebody; the tool runs again then."""
         self.end()
-        scope, self._scope = self._scope, None
+        scope = self._taken()
         if scope is not None and is_interrupt(error):
             scope.abandoned(None)
         elif scope is not None:
             scope.raised(error)
+
+    def _taken(self) -> Scope | None:
+        """The call, to end it. Tasks that the tool left behind keep this object: it lets go of what is large."""
+        scope, self._scope = self._scope, None
+        self._arguments = None
+        return scope
 
 
 def _announce(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:

@@ -1,6 +1,7 @@
 """LangGraph: each run of a graph is a run of an agent, and what it ends with is the answer; graphs in graphs nest.
 
-That covers agents made by `langchain.agents.create_agent`, `StateGraph` and `@entrypoint`, invoked or streamed. The
+That covers agents made by `langchain.agents.create_agent`, `StateGraph` and `@entrypoint`, invoked or streamed. Only
+of the first kind is it known that all they do are calls of tools; what a checkpoint holds was done before. The
 run is around `stream` and `astream`, which all ways of running a graph go through: on `CompiledStateGraph`, which
 inherits them, so that what others put around `Pregel` stays inside, and on `Pregel` for what is only that. What a graph
 comes to is told to callbacks only, so one is registered by LangChain's configure hook. `langchain.py` sees the tools.
@@ -23,7 +24,8 @@ from overclaim._fail_open import fail_open
 from overclaim._hooks import Reply
 from overclaim._record import current_record
 from overclaim._wrapping import Arguments, Scope
-from overclaim.integrations.langchain import is_interrupt, messages_in
+from overclaim.integrations.conversations import goes_back
+from overclaim.integrations.langchain import SEEN, is_interrupt, messages_in
 from overclaim.integrations.patching import Patches
 
 _PATCHES: Final = Patches("langgraph")
@@ -33,6 +35,12 @@ _WAYS: Final = ("stream", "astream")
 _UNNAMED: Final = "LangGraph"
 # Where a state without messages keeps what its user is told.
 _ANSWERS: Final = ("answer", "output", "response", "final_answer", "result")
+# Whose nodes only ask the model, shape its messages, or run tools. In `types` are decorators of the program's own ones.
+_LIBRARIES: Final = ("langchain.agents.", "langgraph.", "langgraph_supervisor.", "langgraph_swarm.", "overclaim.")
+_DECORATED: Final = "langchain.agents.middleware.types"
+_OF_THE_MODEL: Final = ("ai", "assistant", "AIMessageChunk")
+_OF_THE_USER: Final = ("human", "user")
+_FIRST_STEP: Final = 1
 
 
 def probe() -> str:
@@ -91,15 +99,18 @@ def _listen(context: Any) -> None:
 class _Graph:
     """A run of a graph. run_id: LangChain's id of it. answer: what it told its user.
 
-    noted: the ids of the calls at the model's provider that were noted, for all graphs in the outermost one.
+    seen: the ids of the calls that were seen or noted, for all graphs in the outermost one. stepped: whether one of its
+    nodes has begun.
     """
 
     def __init__(self, scope: Scope | None) -> None:
         self._scope = scope
         outer = _graph_here()
-        self.noted: set[str] = outer.noted if outer is not None else set()
-        self.context: Context = set_value(_GRAPH, self, scope.context if scope and scope.context else get_current())
+        self.seen: set[str] = outer.seen if outer is not None else set()
+        around = scope.context if scope and scope.context else get_current()
+        self.context: Context = set_value(_GRAPH, self, set_value(SEEN, self.seen, around))
         self.run_id: object = None
+        self.stepped = False
         self.answer: str | None = None
 
     def returned(self, result: object) -> None:
@@ -125,7 +136,9 @@ def _begin(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     config: Any = args[2] if len(args) > 2 else kwargs.get("config")
     named = cast("Mapping[str, Any]", config).get("run_name") if isinstance(config, Mapping) else None
     name = str(named or graph.get_name())
-    return _Graph(_hooks.agent_run("" if name == _UNNAMED else name))
+    run = _Graph(_hooks.agent_run("" if name == _UNNAMED else name))
+    _doubt(run, graph, args[1] if len(args) > 1 else kwargs.get("input"))
+    return run
 
 
 def _begin_bare(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
@@ -139,7 +152,50 @@ def _begin_bare(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     record = current_record()
     pregel: Any = import_module("langgraph.pregel").Pregel
     covered = any(type(getattr_static(pregel, name)) is not FunctionType for name in _WAYS)
-    return _Graph(None) if covered and (record is None or not record.agent) else _begin(args, kwargs)
+    if not covered or (record is not None and record.agent):
+        return _begin(args, kwargs)
+    run = _Graph(None)
+    _doubt(run, args[0], args[1] if len(args) > 1 else kwargs.get("input"))
+    return run
+
+
+@fail_open
+def _doubt(run: _Graph, graph: Any, given: Any) -> None:
+    """Note of a graph that begins if it may do, or may have done, what no call of it shows."""
+    if given is None or type(given).__name__ == "Command" or _spoke_before(given) or not _only_calls(graph):
+        goes_back(run)
+
+
+def _spoke_before(given: Any) -> bool:
+    """Whether the model has said something in what a graph is given, of which its calls here show nothing."""
+    roles = list(map(_role, messages_in(given)))
+    users = [index for index, role in enumerate(roles) if role in _OF_THE_USER]
+    said = roles if _graph_here() is None else roles[: users[-1]] if users else []
+    return any(role in _OF_THE_MODEL for role in said)
+
+
+def _role(message: Any) -> str:
+    if isinstance(message, Mapping):
+        parts = cast("Mapping[str, Any]", message)
+        return str(parts.get("role") or parts.get("type"))
+    if isinstance(message, (tuple, list)):
+        return str(cast("tuple[Any, ...]", message)[0]) if message else ""
+    return str(getattr(message, "type", ""))
+
+
+def _only_calls(graph: Any) -> bool:
+    """Whether all that a graph does are calls of tools, as in those that the libraries make, and graphs of such."""
+    return all(name == "__start__" or _is_ours(node.bound) for name, node in graph.nodes.items())
+
+
+def _is_ours(bound: Any) -> bool:
+    kinds = [one.__name__ for one in type(bound).__mro__]
+    if "Pregel" in kinds:
+        return _only_calls(bound)
+    if "ToolNode" in kinds:
+        return True
+    made = str(getattr(getattr(bound, "func", None) or getattr(bound, "afunc", None), "__module__", ""))
+    return made.startswith(_LIBRARIES) and made != _DECORATED
 
 
 def _listener() -> Any:
@@ -152,9 +208,12 @@ def _listener() -> Any:
         run_inline = True
         ignore_agent = ignore_chat_model = ignore_custom_event = ignore_llm = ignore_retriever = ignore_retry = True
 
-        def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **_: Any) -> None:
-            """The first that begins in a graph is the graph."""
-            _started(run_id)
+        def on_chain_start(
+            self, serialized: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None,
+            metadata: Mapping[str, Any] | None = None, **_: Any,
+        ) -> None:  # fmt: skip
+            """The first that begins in a graph is the graph, then come its nodes."""
+            _started(run_id, parent_run_id, metadata)
 
         def on_chain_end(self, outputs: Any, *, run_id: Any, **_: Any) -> None:
             """Keep the answer in what a graph came to."""
@@ -169,18 +228,34 @@ def _graph_here() -> _Graph | None:
 
 
 @fail_open
-def _started(run_id: object) -> None:
+def _started(run_id: object, above: object, metadata: Mapping[str, Any] | None) -> None:
     graph = _graph_here()
-    if graph is not None and graph.run_id is None:
+    if graph is None:
+        return
+    if graph.run_id is None:
         graph.run_id = run_id
+    elif not graph.stepped and above == graph.run_id:
+        graph.stepped = True
+        if (metadata or {}).get("langgraph_step") != _FIRST_STEP:  # it goes on from a checkpoint
+            goes_back()
 
 
 @fail_open
 def _ended(run_id: object, outputs: object) -> None:
     graph = _graph_here()
     if graph is not None and graph.run_id == run_id:
-        _note_served(messages_in(outputs), graph.noted)
+        _note_served(messages_in(outputs), graph.seen)
+        doubt_unseen(messages_in(outputs))
         graph.answer = answer_in(outputs)
+
+
+@fail_open
+def doubt_unseen(messages: list[Any]) -> None:
+    """Note of the run here if the model asked for a call that nobody saw: something else has answered it."""
+    graph = _graph_here()
+    asked = [call for message in _since_the_user(messages) for call in getattr(message, "tool_calls", None) or ()]
+    if graph is not None and any(call.get("id") not in graph.seen for call in asked):
+        goes_back()
 
 
 def _note_served(messages: list[Any], noted: set[str]) -> None:

@@ -13,7 +13,7 @@ import asyncio
 import functools
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from opentelemetry.context import Context, create_key, get_current, get_value, set_value
 from opentelemetry.trace import TracerProvider
@@ -22,6 +22,7 @@ from overclaim._fail_open import fail_open
 from overclaim._hooks import Read, Reply, agent_run, plain, tool_call
 from overclaim._record import current_record
 from overclaim._wrapping import Arguments, Scope, enter, leave
+from overclaim.integrations.conversations import goes_back
 from overclaim.integrations.patching import Patches
 
 _AGENTS = "llama_index.core.agent.workflow"
@@ -211,7 +212,7 @@ def _read(output: Any) -> Reply:
 def _running(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        scope = _begun(self)
+        scope = _begun(self, [*args, *kwargs.values()])
         if scope is None:
             return original(self, *args, **kwargs)
         token = enter(scope)
@@ -229,10 +230,35 @@ def _running(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @fail_open
-def _begun(agent: Any) -> Scope | None:
+def _begun(agent: Any, given: list[Any]) -> Scope | None:
     model = getattr(getattr(agent, "llm", None), "model", None)
     name = getattr(agent, "name", None) or getattr(agent, "root_agent", None) or type(agent).__name__
-    return agent_run(str(name), model=model if isinstance(model, str) else None, answer=_answer)
+    scope = agent_run(str(name), model=model if isinstance(model, str) else None, answer=_answer)
+    if any(map(_may_remember, given)):
+        goes_back(scope)
+    return scope
+
+
+def _may_remember(given: Any) -> bool:
+    """Whether what a run is given may hold what was done before: a context, a memory, messages or an event of these.
+
+    Where it cannot be seen that there is nothing in it, it may.
+    """
+    if isinstance(given, list):
+        return any(_role(one) == "assistant" for one in cast("list[Any]", given))
+    kinds = {one.__name__ for one in type(given).__mro__}
+    if "StartEvent" in kinds:
+        return any(_may_remember(given.get(name, None)) for name in ("memory", "chat_history"))
+    if "Context" in kinds:
+        face: Any = getattr(given, "_face", None)
+        return getattr(getattr(face, "_init_snapshot", None), "state", None) != {} or face._store is not None
+    stored: Any = getattr(getattr(given, "chat_store", None), "store", None)
+    return "BaseMemory" in kinds and (not isinstance(stored, dict) or any(cast("dict[str, Any]", stored).values()))
+
+
+def _role(message: Any) -> str:
+    role: Any = cast("dict[str, Any]", message).get("role") if isinstance(message, dict) else message.role
+    return str(getattr(role, "value", role))
 
 
 @fail_open

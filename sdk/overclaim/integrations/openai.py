@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from overclaim.integrations.raw_clients import Client, content, get, listed, texts
+from overclaim.integrations.raw_clients import Client, apart, content, forced, get, listed, texts
 from overclaim.integrations.raw_loops import Asked, Reply, Request, Told
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -28,7 +28,8 @@ class Chat:
                 told, earlier = [], True
             elif role in ("tool", "function"):
                 told.append(_chat_result(message))
-        return Request(str(body.get("model") or ""), *_tools(body), asked, tuple(told), earlier)
+        must = forced(body) or forced(body, "function_call")
+        return Request(str(body.get("model") or ""), *_tools(body), asked, tuple(apart(told)), earlier, must)
 
     def reply(self, given: Any, /) -> Reply | None:
         """Read a reply: its first choice."""
@@ -52,7 +53,7 @@ def _chat_calls(message: Any) -> list[Asked]:
     old = get(message, "function_call")
     if old and not calls:
         calls.append(Asked(str(get(old, "name")), str(get(old, "name")), get(old, "arguments")))
-    return calls
+    return apart(calls)
 
 
 def _chat_result(message: Any) -> Told:
@@ -94,7 +95,7 @@ class ChatPieces:
                 parts[index] += piece or ""
         if not get(choices[0], "finish_reason"):
             return None
-        return Reply(tuple(Asked(*parts) for parts in self._calls.values()), "".join(self._said))
+        return Reply(tuple(apart(Asked(*parts) for parts in self._calls.values())), "".join(self._said))
 
 
 class Responses:
@@ -102,20 +103,21 @@ class Responses:
 
     def request(self, body: Mapping[str, Any], /) -> Request:
         """Read a request: the results after the last message are new."""
-        asked: dict[str, Asked] = {}
+        asked: list[Asked] = []
         told: list[Told] = []
         earlier = bool(body.get("previous_response_id") or body.get("conversation"))
         for item in listed(body.get("input")):
             kind = get(item, "type")
             if kind in _CALLS:
-                asked.update((call.id, call) for call in _response_calls([item]))
+                asked += _response_calls([item])
                 earlier = True
             elif kind in _RESULTS:
                 told.append(Told(str(get(item, "call_id") or ""), content(get(item, "output"))))
             elif get(item, "role") is not None:
                 earlier = earlier or get(item, "role") == "assistant"
-                told = []
-        return Request(str(body.get("model") or ""), *_tools(body), asked, tuple(told), earlier)
+                asked, told = [], []
+        repeated = {call.id: call for call in apart(asked)}
+        return Request(str(body.get("model") or ""), *_tools(body), repeated, tuple(apart(told)), earlier, forced(body))
 
     def reply(self, given: Any, /) -> Reply | None:
         """Read a reply."""
@@ -142,10 +144,10 @@ class ResponsePieces:
 
 def _response_calls(output: list[Any]) -> list[Asked]:
     calls = [item for item in output if get(item, "type") in _CALLS]
-    return [
+    return apart(
         Asked(str(get(item, "call_id") or ""), str(get(item, "name")), get(item, _CALLS[get(item, "type")]))
         for item in calls
-    ]
+    )
 
 
 CHAT, RESPONSES = Chat(), Responses()

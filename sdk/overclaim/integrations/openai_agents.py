@@ -24,11 +24,18 @@ from overclaim._hooks import Reply
 from overclaim._labels import type_name
 from overclaim._wrapping import Arguments, Scope, attached, leave
 from overclaim.integrations.answers import text_of
+from overclaim.integrations.conversations import goes_back
 from overclaim.integrations.patching import Patches
 from overclaim.outcome.results.observing import exception_evidence
 
 _PATCHES: Final = Patches("openai_agents")
 _CALL: Final = create_key("overclaim-openai-agents-call")
+_RUN: Final = create_key("overclaim-openai-agents-run")
+# Set where the next run goes on with what another one did inside the same run of ours.
+AGAIN: Final = create_key("overclaim-openai-agents-again")
+_PREPARING: Final = "prepare_input_with_session"
+_PREPARE: Final = ("agents.run", "agents.run_internal.run_loop")
+_KEPT: Final = ("conversation_id", "previous_response_id", "is_resumed_state")
 _INVOKED: Final = ("_invoke_function_tool_with_metadata", "invoke_function_tool")  # the inner one, where there is one
 _FAILED: Final = "maybe_invoke_function_tool_failure_error_function"
 _TOOLS: Final = ("agents.tool", "agents.run_internal.tool_execution")
@@ -58,6 +65,7 @@ def on(provider: TracerProvider) -> None:
         off()
         raise
     _watch_mcp()
+    _watch_sessions()
 
 
 def off() -> None:
@@ -74,6 +82,37 @@ def _watch_mcp() -> None:
         _PATCHES.around(util, "result_structured_content", _mcp_result)
     except AttributeError as error:
         report("openai_agents mcp", error)
+
+
+def _watch_sessions() -> None:
+    """Learn what a session holds when a run begins; where that cannot be, each may hold what was done before."""
+    try:
+        for name in _PREPARE:
+            _PATCHES.around(import_module(name), _PREPARING, _prepare)
+    except (AttributeError, ImportError) as error:
+        report("openai_agents sessions", error)
+
+
+class _Prepared:
+    """A session and what is new are put together."""
+
+    context = None
+
+    def returned(self, result: Any) -> None:
+        """The items that the model will see are known."""
+        if _spoke_before(result[0]):
+            goes_back()
+
+    def raised(self, error: BaseException) -> None:
+        """There is no run then."""
+
+    def abandoned(self, result: object) -> None:
+        """Only generators are; this is none."""
+
+
+def _prepare(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
+    run = get_value(_RUN)
+    return None if isinstance(run, _Run) and run.again else _Prepared()
 
 
 def _announce(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
@@ -122,6 +161,9 @@ def _call(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     tool: Any = kwargs["function_tool"]
     context: Any = kwargs.get("context")
     call_id: Any = getattr(context, "tool_call_id", None)
+    run = get_value(_RUN)
+    if isinstance(run, _Run):
+        run.seen.add(call_id)
     scope = _hooks.tool_call(
         tool.name, kwargs.get("arguments"), call_id=call_id if isinstance(call_id, str) else None,
         description=str(getattr(tool, "description", "") or ""), read=_as_read,
@@ -156,11 +198,16 @@ def _mcp_result(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
 
 
 class _Run:
-    """A run of an agent. What it ends with also tells of the tools that nobody invoked here."""
+    """A run of an agent. What it ends with also tells of the tools that nobody invoked here.
+
+    again: whether it goes on with what was done in this run. seen: the model's ids of the calls that were seen.
+    """
 
     def __init__(self, scope: Scope, streamed: Any = None) -> None:
         self._scope, self._result = scope, streamed
-        self.context: Context | None = scope.context
+        self.again = get_value(AGAIN) is True
+        self.seen: set[object] = set()
+        self.context: Context = set_value(AGAIN, None, set_value(_RUN, self, scope.context or get_current()))
 
     def returned(self, result: object) -> None:
         """The run is at its end."""
@@ -179,29 +226,59 @@ class _Run:
 
     @fail_open
     def _look(self, result: Any) -> None:
-        token = attached(self.context) if self.context is not None else None
+        token = attached(self.context)
+        items: Any = getattr(result, "new_items", None) or ()
         try:
-            hosted_calls(getattr(result, "new_items", None) or ())
+            if _asked(items) - self.seen:
+                goes_back()
+            hosted_calls(items)
         finally:
             leave(token)
 
 
 def _run(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     agent: Any = args[1] if len(args) > 1 else kwargs.get("starting_agent")
-    return _begun(agent)
+    return _begun(agent, args[2] if len(args) > 2 else kwargs.get("input"), kwargs)
 
 
 def _streamed(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     result: Any = kwargs["streamed_result"] if "streamed_result" in kwargs else args[1]
-    return _begun(kwargs["starting_agent"] if "starting_agent" in kwargs else args[2], result)
+    given: Any = kwargs["starting_input"] if "starting_input" in kwargs else args[0]
+    return _begun(kwargs["starting_agent"] if "starting_agent" in kwargs else args[2], given, kwargs, result)
 
 
-def _begun(agent: Any, streamed: Any = None) -> Scope | None:
+def _begun(agent: Any, given: Any, options: Mapping[str, Any], streamed: Any = None) -> Scope | None:
     model: Any = getattr(agent, "model", None)
     scope = _hooks.agent_run(
         str(getattr(agent, "name", "") or ""), model=model if isinstance(model, str) else None, answer=answer_of
     )
-    return _Run(scope, streamed) if scope is not None else None
+    if scope is None:
+        return None
+    run = _Run(scope, streamed)
+    if not run.again and _goes_on(given, options):
+        goes_back(run)
+    return run
+
+
+def _goes_on(given: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a run goes on with a stopped one, or with a conversation; of a session that is known later."""
+    if _spoke_before(given) or any(map(options.get, _KEPT)):
+        return True
+    return options.get("session") is not None and not hasattr(sys.modules.get(_PREPARE[-1]), _PREPARING)
+
+
+def _spoke_before(given: Any) -> bool:
+    """Whether there is more in the input of a run than what the user and the program say."""
+    if not isinstance(given, list):
+        return not isinstance(given, str)
+    items = cast("list[Any]", given)
+    return any(_get(one, "role") == "assistant" or _get(one, "type") not in (None, "message") for one in items)
+
+
+def _asked(items: Any) -> set[object]:
+    """The ids of the calls of functions that the model asked for."""
+    raws: list[Any] = [getattr(one, "raw_item", None) for one in items if one.type == "tool_call_item"]
+    return {_get(raw, "call_id") for raw in raws if _get(raw, "type") == _FUNCTION}
 
 
 def answer_of(result: Any) -> str | None:

@@ -26,6 +26,7 @@ __all__ = ["off", "on", "probe", "spoken"]
 
 _PATCHES = Patches("pydantic_ai")
 _CALLED, _RETURNED = "builtin-tool-call", "builtin-tool-return"
+_ONLY_READ = ("web_search", "web_fetch", "file_search", "x_search", "tool_search")
 Handler = Callable[..., Awaitable[Any]]
 
 
@@ -158,7 +159,8 @@ def _provider_calls(result: Any) -> None:
     for part in parts:
         if part.part_kind == _CALLED:
             _provider_call(part, returns.get(part.tool_call_id))
-            goes_on_here()
+            if part.tool_name not in _ONLY_READ:
+                goes_on_here()
 
 
 def _provider_call(part: Any, returned: Any) -> None:

@@ -11,14 +11,16 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, Protocol, cast
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar, cast
 
 from opentelemetry.trace import TracerProvider
 
 from overclaim._fail_open import report
+from overclaim._provider import at_last, not_at_last
 from overclaim.integrations.patching import Patches
-from overclaim.integrations.raw_loops import Place, Reply, Request, clear, replied, requested
+from overclaim.integrations.raw_loops import Asked, Place, Reply, Request, Told, clear, replied, requested
 
 # Frameworks that have an integration of their own: their loops are not raw.
 _FRAMEWORKS = (
@@ -28,6 +30,7 @@ _FRAMEWORKS = (
     "llama_index", "pydantic_ai", "semantic_kernel", "smolagents", "strands",
 )  # fmt: skip
 _DEEPEST = 250
+T = TypeVar("T", Asked, Told)
 
 
 class Pieces(Protocol):
@@ -78,6 +81,25 @@ def content(parts: Any) -> object:
     return texts(parts) if only_texts else parts
 
 
+def apart(items: Iterable[T]) -> list[T]:
+    """Calls or results of one message, where some servers give more than one the same id: each gets one of its own."""
+    seen: Counter[str] = Counter()
+    found: list[T] = []
+    for item in items:
+        again = seen[item.id]
+        seen[item.id] += 1
+        found.append(item if not again else cast("T", item._replace(id=f"{item.id}#{again}")))
+    return found
+
+
+def forced(body: Mapping[str, Any], key: str = "tool_choice") -> bool:
+    """Whether the model must call one certain tool."""
+    choice: Any = body.get(key)
+    kind = choice if isinstance(choice, str) else get(choice, "type")
+    only = len(listed(body.get("tools"))) == 1 and kind in ("required", "any")
+    return only or bool(get(choice, "name") or get(get(choice, "function") or get(choice, "custom"), "name"))
+
+
 class Client:
     """The switch of a library's clients.
 
@@ -105,12 +127,18 @@ class Client:
         except AttributeError:
             self.off()
             raise
+        at_last(self._end)
 
     def off(self) -> None:
         """Take the patches off."""
+        not_at_last(self._end)
         if self._patches.on:
             clear()
         self._patches.undo()
+
+    def _end(self) -> None:
+        """End what is open: its calls name a span that would never be sent."""
+        clear()
 
     def _sync(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)

@@ -5,16 +5,21 @@ is one call. It is noted once: results count when they are first handed back, ne
 not where a decorator or a hook saw the call in between.
 
 A call belongs to the run that is open, such as that of `overclaim.run`. Where none is, a run is opened when a reply
-asks for the first call, and ended by the reply that asks for none, which is the answer. What a conversation did before
-that turn is in other runs, so nothing is made of the absence of a call then. A framework's own loop is left to the
-integration of that framework.
+asks for the first call, and ended by the reply that asks for none, which is the answer, or without one where nothing
+is heard of it for long. What a conversation did before that turn is in other runs, so nothing is made of the absence
+of a call then. A framework's own loop is left to the integration of that framework.
+
+Many a server counts its ids from 0 in each conversation. So a result is one of its own run's or conversation's calls,
+never of another's, and what was called is read in the request itself where that repeats it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -27,13 +32,16 @@ from overclaim._known_tools import register
 from overclaim._mentions import plain_values
 from overclaim._record import same_tool
 from overclaim._run_scope import live_run
-from overclaim._runs import RunState, remember_here, run_of_thread
+from overclaim._runs import Here, RunState, run_here, swap_here
 from overclaim._runtime import RUNTIME
 from overclaim._tool_spec import ToolSpec
 from overclaim._wrapping import Scope, enter, leave
 
 _MOST = 4096
 _MOST_OPEN = 256
+_IDLE = 900.0  # seconds after which nobody is expected to go on with a conversation
+_TELLING = 4  # characters of an argument that other calls do not have by chance
+_Key = tuple[str, int]
 
 
 class Asked(NamedTuple):
@@ -56,7 +64,8 @@ class Request(NamedTuple):
     """What a request to a model shows.
 
     tools: name and description of those that it offers. hosted: whether the provider runs some itself. asked: the calls
-    that it repeats. told: the results that are new. earlier: whether it goes on with a conversation.
+    that it repeats. told: the results that are new. earlier: whether it goes on with a conversation. forced: whether
+    the model must call one certain tool, as who wants nothing but its arguments makes it.
     """
 
     model: str
@@ -65,6 +74,7 @@ class Request(NamedTuple):
     asked: Mapping[str, Asked]
     told: tuple[Told, ...]
     earlier: bool
+    forced: bool = False
 
 
 class Reply(NamedTuple):
@@ -79,38 +89,85 @@ class _Conversation:
 
     def __init__(self, scope: Scope, state: RunState) -> None:
         self.scope, self.state = scope, state
-        self._before = run_of_thread()
+        self._before: Here | None = None
+        self._here = Here(weakref.ref(state), _takes)
+        self._touched = time.monotonic()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was heard of it for long."""
+        return time.monotonic() - self._touched > _IDLE and not self.state.open
+
+    def touch(self) -> None:
+        """Note that it goes on."""
+        self._touched = time.monotonic()
+        with _lock:
+            if id(self.state) in _open:
+                _open.move_to_end(id(self.state))
 
     def here(self) -> None:
-        """Have the calls of decorated tools in this thread or task belong to it."""
-        remember_here(self.state)
+        """Have the calls of decorated tools in this thread or task that it asked for belong to it."""
+        before = swap_here(self._here)
+        if before is not self._here:
+            self._before = before
 
     def end(self, answer: str | None) -> None:
         """End the run with the answer."""
         with _lock:
             _open.pop(id(self.state), None)
-        if run_of_thread() is self.state:
-            remember_here(self._before)
+        if run_here() is self.state:
+            swap_here(self._before)
         self.scope.returned(answer)
 
 
-class _Waiting(NamedTuple):
-    """A call whose result has not been handed back. mark: how many calls its run had when it was asked for."""
+class _Waiting:
+    """A call whose result has not been handed back.
 
-    asked: Asked
-    run: weakref.ref[RunState] | None = None
-    conversation: weakref.ref[_Conversation] | None = None
-    mark: int = 0
+    mark: how many calls its run had when it was asked for. strayed: whether its tool was called with other arguments
+    since, which may have been another try, or somebody else.
+    """
+
+    __slots__ = ("asked", "key", "mark", "strayed")
+
+    def __init__(self, asked: Asked, mark: int = 0) -> None:
+        self.asked, self.key, self.mark, self.strayed = asked, _key(asked), mark, False
 
 
 class _Known:
-    """What is known of a run: the ids that its replies asked for, and which of its calls were matched with one."""
+    """What is known of a run.
 
-    __slots__ = ("asked", "matched")
+    ids, keys: of all that its replies asked for. waiting: what of it has no result yet. matched: which of the run's
+    calls were matched with something asked for.
+    """
+
+    __slots__ = ("ids", "keys", "matched", "waiting")
 
     def __init__(self) -> None:
-        self.asked: set[str] = set()
+        self.ids: set[str] = set()
+        self.keys: set[_Key] = set()
+        self.waiting: list[_Waiting] = []
         self.matched: set[int] = set()
+
+    def ask(self, asked: list[_Waiting]) -> None:
+        """Note what a reply asks for."""
+        self.ids.update(one.asked.id for one in asked)
+        self.keys.update(one.key for one in asked)
+        self.waiting += asked
+        del self.waiting[:-_MOST]
+
+    def has(self, id: str, key: _Key | None) -> bool:
+        """Whether a result is one of a call that was asked for here. key: that of the call, where it is known."""
+        return id in self.ids if key is None else key in self.keys
+
+    def take(self, id: str, key: _Key | None) -> _Waiting | None:
+        """The call that waits for a result with this id: the last one, for older ones have been given up."""
+        found = [one for one in self.waiting if one.asked.id == id]
+        same = [one for one in found if one.key == key]
+        if not found:
+            return None
+        taken = (same or found)[-1]
+        self.waiting.remove(taken)
+        return taken
 
 
 class Place(NamedTuple):
@@ -121,14 +178,22 @@ class Place(NamedTuple):
     conversation: _Conversation | None
 
 
-_lock = threading.Lock()
-_waiting: OrderedDict[str, list[_Waiting]] = OrderedDict()
-# Calls whose results were handed back, with the conversation that they are part of.
-_done: OrderedDict[str, weakref.ref[_Conversation] | None] = OrderedDict()
-_open: OrderedDict[int, _Conversation] = OrderedDict()
+_lock = threading.RLock()  # held for a few instructions only, in which nobody else is called
+_done: OrderedDict[tuple[str, int, int], None] = OrderedDict()  # results that were handed back, with their calls
+_open: OrderedDict[int, _Conversation] = OrderedDict()  # the one that was silent for longest first
 _known: weakref.WeakKeyDictionary[RunState, _Known] = weakref.WeakKeyDictionary()
 # Runs of other integrations that want to be told what the model says.
 _listening: weakref.WeakSet[RunState] = weakref.WeakSet()
+
+
+def _born() -> None:
+    """Renew the lock in a forked child: another thread of the parent may have held it, and it is not here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_born)
 
 
 def listen(run: RunState) -> None:
@@ -146,18 +211,19 @@ def requested(request: Request) -> Place | None:
     if run is not None and (run.hooked or (not run.own and run.captured)):
         return Place(request, run, None) if run in _listening else None
     _know(request, run)
-    conversation: _Conversation | None = None
+    _let_go()
+    conversation = _continued(request) if run is None else None
     for told in request.told:
-        waiting = _taken(told.id, request)
+        waiting = _taken(told, request, run if run is not None else conversation.state if conversation else None)
         if waiting is None:
-            conversation = conversation or _continued(told.id)
             continue
-        conversation = _belongs(waiting, conversation, request) if run is None else None
-        _finished(told.id, conversation)
-        owner = run if run is not None else conversation.state if conversation is not None else None
-        if owner is not None:
-            _note(waiting, told, owner, conversation.scope if conversation is not None else None, request)
-    return Place(request, run, conversation if run is None else None)
+        if run is None and conversation is None:
+            conversation = _opened(request)
+        if run is not None:
+            _note(waiting, told, run, None, request)
+        elif conversation is not None:
+            _note(waiting, told, conversation.state, conversation.scope, request)
+    return Place(request, run, conversation)
 
 
 def replied(place: Place, reply: Reply) -> None:
@@ -167,7 +233,7 @@ def replied(place: Place, reply: Reply) -> None:
         if reply.text and not reply.asked:
             run.say(reply.text)
     elif reply.asked:
-        if run is None and conversation is None:
+        if run is None and conversation is None and not request.forced:
             conversation = _opened(request)
         _await(reply.asked, run, conversation)
     elif run is not None:
@@ -179,13 +245,25 @@ def replied(place: Place, reply: Reply) -> None:
 
 
 def clear() -> None:
-    """Forget all, such as when an integration is switched off."""
+    """End all conversations and forget all, such as when an integration is switched off, or the process exits."""
     with _lock:
         left = list(_open.values())
-        for kept in (_open, _waiting, _done):
-            kept.clear()
+        _open.clear()
+        _done.clear()
+    _known.clear()
     for conversation in left:
         conversation.end(None)
+
+
+def _let_go() -> None:
+    """End the conversations that nobody goes on with."""
+    while True:
+        with _lock:
+            first = next(iter(_open.values()), None)
+            if first is None or not first.idle:
+                return
+            del _open[id(first.state)]
+        first.end(None)
 
 
 def _know(request: Request, run: RunState | None) -> None:
@@ -196,43 +274,63 @@ def _know(request: Request, run: RunState | None) -> None:
     if run is not None:
         known = _known.setdefault(run, _Known())
         ids = request.asked.keys() | {told.id for told in request.told}
-        run.earlier = run.earlier or request.hosted or (request.earlier and not ids & known.asked)
+        run.earlier = run.earlier or request.hosted or (request.earlier and not ids & known.ids)
 
 
-def _taken(id: str, request: Request) -> _Waiting | None:
-    """The call that a result is of, where the result is new."""
+def _taken(told: Told, request: Request, owner: RunState | None) -> _Waiting | None:
+    """The call that a result is of, where the result is new. owner: the run that it belongs to."""
+    copy = request.asked.get(told.id)
+    repeated = _Waiting(copy) if copy is not None else None
+    result = hash(_written(told.result))
+    known = _known.get(owner) if owner is not None else None
     with _lock:
-        found = _waiting.get(id)
-        if found:
-            waiting = found.pop(0)
-            if not found:
-                del _waiting[id]
-        elif id in _done or id not in request.asked:
+        waiting = known.take(told.id, repeated.key if repeated is not None else None) if known is not None else None
+        if repeated is not None and waiting is not None:
+            repeated.mark, repeated.strayed = waiting.mark, waiting.strayed
+        found = repeated or waiting
+        if found is None or (waiting is None and (*found.key, result) in _done):
             return None
-        else:  # its reply went unseen
-            waiting = _Waiting(request.asked[id])
-    return waiting
-
-
-def _finished(id: str, conversation: _Conversation | None) -> None:
-    with _lock:
-        _done[id] = weakref.ref(conversation) if conversation is not None else None
+        _done[(*found.key, result)] = None
         while len(_done) > _MOST:
             _done.popitem(last=False)
+    return found
 
 
-def _continued(id: str) -> _Conversation | None:
-    """The conversation that a result was told in before, such as in a request that failed and is sent again."""
-    found = _done.get(id)
-    conversation = found() if found is not None else None
-    return conversation if conversation is not None and not conversation.state.ended else None
+def _continued(request: Request) -> _Conversation | None:
+    """The open conversation that a request goes on with; None where it may be more than one."""
+    with _lock:
+        conversations = [(one, _known.get(one.state)) for one in _open.values()]
+    fit: dict[int, _Conversation] = {}
+    for told in request.told:
+        copy = request.asked.get(told.id)
+        key = _key(copy) if copy is not None else None
+        fit |= {id(one.state): one for one, known in conversations if known is not None and known.has(told.id, key)}
+    here = run_here()
+    found = fit.get(id(here)) or (next(iter(fit.values())) if len(fit) == 1 else None)
+    if found is not None:
+        found.touch()
+    return found
 
 
-def _belongs(waiting: _Waiting, found: _Conversation | None, request: Request) -> _Conversation | None:
-    mine = waiting.conversation() if waiting.conversation is not None else None
-    if mine is not None and not mine.state.ended:
-        return mine
-    return found or _opened(request)
+def _takes(run: RunState, tool: str, arguments: Mapping[str, object]) -> bool:
+    """Whether a conversation asked for this call, or has this text among what it asked for."""
+    known, conversation = _known.get(run), _open.get(id(run))
+    if known is None or conversation is None or conversation.idle:
+        return False
+    waiting, given = list(known.waiting), _values(arguments)
+    if any(_is_asked(one.asked, tool, given) for one in waiting):
+        return True
+    for one in waiting:
+        one.strayed = one.strayed or (bool(tool) and _alike(tool, one.asked.tool))
+    run.earlier = run.earlier or bool(tool)  # it may be a part of it after all
+    return False
+
+
+def _is_asked(asked: Asked, tool: str, given: set[str]) -> bool:
+    wanted = _values(_by_name(asked.arguments))
+    if not tool:
+        return bool(given) and given <= wanted
+    return wanted <= given and (_alike(tool, asked.tool) or any(len(one) >= _TELLING for one in wanted))
 
 
 def _opened(request: Request) -> _Conversation | None:
@@ -243,7 +341,11 @@ def _opened(request: Request) -> _Conversation | None:
     # The calls that show are those that pass through the client, not those of every tool there is.
     state.reported = False
     state.earlier = request.earlier or request.hosted
-    around = run_of_thread()
+    outer = state.outer
+    while outer is not None:
+        outer.reported = outer.reported and id(outer) not in _open
+        outer = outer.outer
+    around = run_here()
     if around is not None and around is not state.outer:
         around.earlier = True  # what this agent does, that one may speak of
     conversation = _Conversation(scope, state)
@@ -259,16 +361,12 @@ def _await(asked: tuple[Asked, ...], run: RunState | None, conversation: _Conver
     owner = run if run is not None else conversation.state if conversation is not None else None
     if owner is None:
         return
-    mine = weakref.ref(conversation) if conversation is not None else None
+    waiting = [_Waiting(one, len(owner.calls)) for one in asked]
+    known = _known.setdefault(owner, _Known())
     with _lock:
-        _known.setdefault(owner, _Known()).asked.update(one.id for one in asked)
-        for one in asked:
-            _done.pop(one.id, None)
-            _waiting.setdefault(one.id, []).append(_Waiting(one, weakref.ref(owner), mine, len(owner.calls)))
-            _waiting.move_to_end(one.id)
-        while len(_waiting) > _MOST:
-            _waiting.popitem(last=False)
+        known.ask(waiting)
     if conversation is not None:
+        conversation.touch()
         conversation.here()
 
 
@@ -276,8 +374,7 @@ def _note(waiting: _Waiting, told: Told, run: RunState, scope: Scope | None, req
     """Make one call of what was asked and what was told, unless it was seen when it was made."""
     asked = waiting.asked
     taken = _known.setdefault(run, _Known()).matched
-    mark = waiting.mark if waiting.run is not None and waiting.run() is run else 0
-    if _seen(run, asked, told, mark, taken):
+    if not waiting.strayed and _seen(run, asked, told, waiting.mark, taken):
         return
     token = enter(scope) if scope is not None else None
     try:
@@ -312,6 +409,23 @@ def _same_values(seen: tuple[object, ...], asked: Asked, told: Told) -> bool:
     told_in_parts = (told.result, _parsed(told.result))
     wanted = [{one for one in plain_values(given, it) if isinstance(one, str | int | float)} for it in told_in_parts]
     return any(len(one) > 1 and one <= had for one in wanted)
+
+
+def _values(payload: object) -> set[str]:
+    """The texts and numbers in a payload, as texts."""
+    return {str(value) for value in plain_values(payload) if isinstance(value, str | int | float)}
+
+
+def _key(asked: Asked) -> _Key:
+    """The same for the same id, tool and arguments, however they are written."""
+    return asked.id, hash((asked.tool, _written(_by_name(asked.arguments))))
+
+
+def _written(value: object) -> str:
+    try:
+        return json.dumps(_parsed(value), sort_keys=True, default=lambda one: type(one).__name__)
+    except (TypeError, ValueError, RecursionError):
+        return ""
 
 
 def _alike(one: str, other: str) -> bool:

@@ -19,7 +19,7 @@ from opentelemetry.trace import TracerProvider, set_span_in_context
 
 from overclaim._fail_open import fail_open
 from overclaim._record import current_record
-from overclaim._runs import RUN_KEY, current_run, remember_run, run_of_thread
+from overclaim._runs import RUN_KEY, Here, current_run, noted_here, remember_run, swap_here
 from overclaim._wrapping import attached, leave
 
 _WORKER = getattr(thread, "_worker", None)  # a worker serves whoever comes, so it belongs to no run
@@ -29,20 +29,24 @@ _undo: list[Callable[[], None]] = []
 def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def submit(self: ThreadPoolExecutor, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        context = _open_context()
-        return original(self, fn if context is None else _carried(fn, context), *args, **kwargs)
+        return original(self, _taken_along(fn) or fn, *args, **kwargs)
 
     return submit
 
 
 @fail_open
-def _open_context() -> Context | None:
-    """What is current here, None where neither a run nor a call is open."""
+def _taken_along(function: Any) -> Callable[..., Any] | None:
+    """The function with what is current here, None where neither a run nor a call is open."""
     context = get_current()
     if current_record(context) is not None or current_run(context) is not None:
-        return context
-    run = run_of_thread()
-    return None if run is None else set_value(RUN_KEY, run, set_span_in_context(run.span, context))
+        return _carried(function, context)
+    here = noted_here()
+    run = here.open if here is not None else None
+    if here is None or run is None:
+        return None
+    if here.takes is not None:
+        return _noted(function, here)
+    return _carried(function, set_value(RUN_KEY, run, set_span_in_context(run.span, context)))
 
 
 def _carried(function: Callable[..., Any], context: Context) -> Callable[..., Any]:
@@ -54,6 +58,17 @@ def _carried(function: Callable[..., Any], context: Context) -> Callable[..., An
             leave(token)
 
     return carried
+
+
+def _noted(function: Callable[..., Any], here: Here) -> Callable[..., Any]:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        before = swap_here(here)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            swap_here(before)
+
+    return noted
 
 
 def _start(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +85,8 @@ def _remember(started: threading.Thread) -> None:
     if getattr(started, "_target", None) is _WORKER:
         return
     record = current_record()
-    run = record.run if record is not None and record.run is not None else current_run() or run_of_thread()
+    run = record.run if record is not None and record.run is not None else current_run()
+    run = run if run is not None else noted_here()
     if run is not None:
         remember_run(started, run)
 

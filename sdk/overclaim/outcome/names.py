@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from overclaim.outcome.lexicon import Action, actions, table, verbs, words
 from overclaim.outcome.model import Effect
 from overclaim.outcome.words import singular, split_name
 
 _SPACE = re.compile(r"__|[./:]")
+_PAIR = 2
 
 
 @lru_cache(maxsize=1024)
@@ -38,9 +39,59 @@ def name_action(tool: str, description: str = "") -> tuple[Action | None, tuple[
     parts = split_name(tool)
     said = split_name(description)[:3]
     action, used = _of_proper_name(tool) or _verb(parts) or _foreign(parts) or _verb(said) or (None, "")
+    if action is not None and action.effect is Effect.READ and (joined := _changes_too(tool, used)):
+        action, used = joined
     skip = words("arguments", "stopwords") | set(used.split("_"))
     objects = (singular(word) for word in parts if word not in skip and not word.isdigit())
     return action, tuple(dict.fromkeys(objects))
+
+
+@lru_cache(maxsize=1024)
+def effects_of(tool: str) -> frozenset[Effect]:
+    """What the verbs that a name joins do, be it only one: "search_and_book" looks and changes."""
+    first = split_name(tool)[:1]
+    found = [action for action in (name_action(tool)[0], *map(_known().get, first)) if action is not None]
+    joined = not words("arguments", "joins").isdisjoint(split_name(tool)) and len({one.name for one in found}) > 1
+    return frozenset(action.effect for action in found) if joined else frozenset()
+
+
+def _changes_too(tool: str, used: str) -> tuple[Action | None, str] | None:
+    """The verb that makes a change of what a name begins as a look: "get_or_create_user", "read_modify_write".
+
+    Without an action where a change is likely but not sure: "ensure_user", "fetch_rows_and_update_sheet".
+    """
+    parts = split_name(_SPACE.split(tool)[-1])
+    if parts[:1] and parts[0] in words("arguments", "may_change") and used == parts[0]:
+        return None, used
+    chain = [_known().get(word) for word in takewhile(_only_verb, parts)]
+    if len(chain) > _PAIR:
+        return next(((one, word) for one, word in zip(chain, parts, strict=False) if _writes(one)), None)
+    for at, word in enumerate(parts[1:-1], 1):
+        if word not in words("arguments", "joins"):
+            continue
+        after = parts[at + 1]
+        if at == 1 and parts[0] in _known() and _writes(_known().get(after)):
+            return _known()[after], after
+        middle = after in words("arguments", "middle_verbs") and at + 2 < len(parts)
+        if parts[0] in _known() and (_only_verb(after) or middle) and _writes(_known().get(after)):
+            return None, after
+    return None
+
+
+def _only_verb(word: str) -> bool:
+    return word in _known() and word not in words("arguments", "noun_verbs")
+
+
+def _writes(action: Action | None) -> bool:
+    return action is not None and action.effect is Effect.WRITE
+
+
+def _without_state(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without a state that looks like a verb: "mark_as_read", "mark_message_read"."""
+    marks = parts[:1] and parts[0] in words("arguments", "marks")
+    at = next((at for at, word in enumerate(parts) if marks and word in words("arguments", "before_state")), len(parts))
+    parts = parts[:at]
+    return parts[:-1] if marks and len(parts) > 1 and parts[-1] == "read" else parts
 
 
 def _of_proper_name(tool: str) -> tuple[Action, str] | None:
@@ -56,6 +107,7 @@ def _verb(parts: tuple[str, ...]) -> tuple[Action, str] | None:
 
     A noun-verb is a verb at the start or the end of the name, and some are in its middle too.
     """
+    parts = _without_state(parts)
     known, nouns, middle = _known(), words("arguments", "noun_verbs"), words("arguments", "middle_verbs")
     pairs = ["_".join(pair) for pair in pairwise(parts)]
     strong = [word for word in parts if word not in nouns]

@@ -11,6 +11,7 @@ from overclaim.outcome.claims.language import language
 from overclaim.outcome.history import ANYTHING, bad
 from overclaim.outcome.lexicon import actions, table, verbs, words
 from overclaim.outcome.model import Call, Claim, Effect, Operation
+from overclaim.outcome.names import effects_of
 from overclaim.outcome.words import singular, split_name, tokens
 
 STEM = 4  # letters in which two words must begin alike to be forms of one
@@ -58,7 +59,7 @@ def effect_fits(claim: Claim, call: Call) -> bool:
         return effect is not Effect.WRITE or bool(names(claim) & reached(call.operation)) or named_so(claim, call)
     if effect is Effect.UNKNOWN:
         return call.operation.action != "run"
-    return action.effect is effect
+    return action.effect is effect or action.effect in effects_of(call.tool)
 
 
 def is_apart(claim: Claim, call: Call) -> bool:

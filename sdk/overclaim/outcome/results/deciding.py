@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from overclaim.outcome.expected import outweighed
 from overclaim.outcome.model import Effect, Evidence, Grade, Observation, Outcome
+from overclaim.outcome.results.side_work import LOOKS, Work, same_resource, swallowed, without_side_work
 
 MAX_EVIDENCE = 32
 WRITES = ("POST ", "PUT ", "PATCH ", "DELETE ")
-_PROBES = ("GET ", "HEAD ", "OPTIONS ")
+_PROBES = LOOKS
 _MISSING = ("404", "410")
 _ABSOLUTE = frozenset({"declared", "postcondition"})
 _DECLARED = frozenset({"http.expected", "exit.expected"})
@@ -19,17 +19,21 @@ _UNREAD = frozenset({"text.redacted", "text.object_repr", "expected.unread"})
 _BROAD = frozenset({"result_flag", "result_text", "span_status"})
 _WORST_FIRST = (Outcome.FAILURE, Outcome.PENDING, Outcome.EMPTY)
 _PLAIN_SUCCESS = Observation(Outcome.SUCCESS, Grade.INFERRED)
+_NO_WORK = Work()
 _NOTHING = Observation(Outcome.UNKNOWN, Grade.SUSPECT)
 
 
-def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Effect.UNKNOWN) -> Observation:
+def decide(
+    evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Effect.UNKNOWN, work: Work = _NO_WORK
+) -> Observation:
     """The outcome that evidence adds up to, which is given in the order in which it arose.
 
     Per target the last word wins. Of what speaks against success the strongest grade decides, and within a grade
     failure comes before pending before empty. A success seen on the way (2xx, exit 0, ok: true) does not outvote
     a worse sign, for a channel may work while the work fails; a declared success or a postcondition outvotes what
     was only inferred, and what `expected.outweighed` says. What went well before a call was cancelled does not make it
-    a success. Suspicions never decide; one is what a write (effect) only looked up on the way to its own request.
+    a success. Suspicions never decide; one is what a write (effect) only looked up on the way to its own request, and
+    what failed beside the tool's work (see side_work.py).
     Without any sign a captured result is an inferred success. The evidence that decided comes first.
     """
     if not evidence:
@@ -42,6 +46,7 @@ def decide(evidence: Sequence[Evidence], *, captured: bool, effect: Effect = Eff
         kept = _without_side_requests(kept)
     elif captured and len(kept) > 1:
         kept = _without_detours(kept)
+    kept = without_side_work(kept, work)
     speaking = [one for one in kept if one.grade > Grade.SUSPECT and one.outcome is not Outcome.UNKNOWN]
     against = [one for one in speaking if one.outcome is not Outcome.SUCCESS]
     if any(_is_absolute(one) for one in speaking if one.outcome is Outcome.SUCCESS):
@@ -92,15 +97,7 @@ def _overtaken(at: int, one: Evidence, kept: list[tuple[int, Evidence]]) -> bool
         return False
     place = one.target.partition(" ")[2].rstrip("/")
     later = (other for where, other in kept if where > at and other.outcome is Outcome.SUCCESS)
-    return any(_same_resource(place, other.target.partition(" ")[2].rstrip("/")) for other in later)
-
-
-def _same_resource(one: str, other: str) -> bool:
-    """Whether one place is the other or lies under it."""
-    if not one or not other:
-        return False
-    short, long = sorted((one, other), key=len)
-    return long == short or long.startswith(short + "/")
+    return any(same_resource(place, other.target.partition(" ")[2].rstrip("/")) for other in later)
 
 
 def _without_side_requests(kept: list[Evidence]) -> list[Evidence]:
@@ -111,7 +108,7 @@ def _without_side_requests(kept: list[Evidence]) -> list[Evidence]:
     """
     changed = [at for at, one in enumerate(kept) if _took_effect(one)]
     last = max(changed, default=-1)
-    return [_swallowed(one) if at < last and _is_failed_look(one) else one for at, one in enumerate(kept)]
+    return [swallowed(one) if at < last and _is_failed_look(one) else one for at, one in enumerate(kept)]
 
 
 def _without_detours(kept: list[Evidence]) -> list[Evidence]:
@@ -127,7 +124,7 @@ def _without_detours(kept: list[Evidence]) -> list[Evidence]:
     if kept[last].outcome is not Outcome.SUCCESS or any(map(_is_bad, (one for one in kept if not _is_request(one)))):
         return kept
     return [
-        _swallowed(one) if at < last and one.value in _MISSING and _is_failed_look(one) else one
+        swallowed(one) if at < last and one.value in _MISSING and _is_failed_look(one) else one
         for at, one in enumerate(kept)
     ]
 
@@ -147,10 +144,6 @@ def _took_effect(one: Evidence) -> bool:
 
 def _is_failed_look(one: Evidence) -> bool:
     return one.outcome is Outcome.FAILURE and one.rule.startswith("http.") and one.target.startswith(_PROBES)
-
-
-def _swallowed(one: Evidence) -> Evidence:
-    return replace(one, kind="swallowed_exception", grade=Grade.SUSPECT)
 
 
 def _cut_off(kept: list[Evidence], speaking: list[Evidence]) -> bool:

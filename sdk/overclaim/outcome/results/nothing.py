@@ -14,6 +14,8 @@ from overclaim.outcome.results.view import View, whole
 from overclaim.outcome.words import split_name
 
 _WIDE = 20
+# What these leave behind is empty when they have done their work.
+_CLEARING = frozenset({"clear", "empty", "delete", "remove", "reset", "purge", "flush", "wipe", "truncate", "drop"})
 
 
 def void_evidence(value: object, context: Context) -> list[Evidence]:
@@ -52,8 +54,15 @@ def nothing(view: View) -> list[Evidence]:
         return []
     if view.context.effect is Effect.WRITE and not empties:
         return []
+    if view.explicit and not zero_total and _clears(view.context.tool):
+        return []
     outcome = Outcome.SUCCESS if view.context.facts.empty_ok else Outcome.EMPTY
     return [Evidence("empty_result", "rows.none", outcome, Grade.INFERRED)]
+
+
+def _clears(tool: str) -> bool:
+    """Whether a tool is named after clearing something, as in `clear_cart`."""
+    return not _CLEARING.isdisjoint(split_name(tool)[:1])
 
 
 def _looked_up(view: View) -> bool:

@@ -28,6 +28,7 @@ from overclaim.outcome.results.deciding import WRITES, decide
 from overclaim.outcome.results.payload import parse
 from overclaim.outcome.results.present import present
 from overclaim.outcome.results.rules import exceptions
+from overclaim.outcome.results.side_work import Work, is_worth_asking, work_of
 from overclaim.outcome.results.status import exit_rule, status_evidence
 from overclaim.outcome.results.texts import text_evidence
 from overclaim.outcome.results.values import judge_plain, void_evidence
@@ -85,7 +86,8 @@ def observe(
     except Exception:  # whatever the object does, the call it came from must not notice
         _LOG.debug("a result could not be read")  # no more than that: the error may quote it
         found = [_IS_ERROR] if is_error else []
-    return decide([*extra, *found], captured=captured, effect=context.effect)
+    work = _work(result if captured else None, found, context) if is_worth_asking(extra) else Work()
+    return decide([*extra, *found], captured=captured, effect=context.effect, work=work)
 
 
 def http_evidence(method: str, url: str, status: int, *, facts: ToolFacts = NO_FACTS, span_id: str = "") -> Evidence:
@@ -137,6 +139,15 @@ def _effect(effect: Effect, facts: ToolFacts, extra: Sequence[Evidence]) -> Effe
     if extra and effect is Effect.UNKNOWN and any(one.target.startswith(WRITES) for one in extra):
         return Effect.WRITE
     return effect
+
+
+def _work(result: object, found: list[Evidence], context: Context) -> Work:
+    """What the tool is there for; nothing where that cannot be read."""
+    try:
+        return work_of(context.tool, result, found) if context.tool else Work()
+    except Exception:  # as above: the object may do what it likes
+        _LOG.debug("a result could not be read")
+        return Work()
 
 
 def _gathered(
