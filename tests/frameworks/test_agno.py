@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("agno")
 
+import second_turn
 from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
 from agno.models.base import Model
@@ -23,7 +24,6 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
-import second_turn
 from overclaim import _hooks
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}

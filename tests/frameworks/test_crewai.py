@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import sys
 import threading
@@ -19,6 +18,7 @@ import frameworks
 pytest.importorskip("crewai")
 
 import requests
+import second_turn
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.agent import core
 from crewai.agents.cache.cache_handler import CacheHandler
@@ -28,7 +28,6 @@ from openinference.instrumentation.crewai import CrewAIInstrumentor as OpenInfer
 from opentelemetry.instrumentation.crewai import CrewAIInstrumentor as OpenLLMetry
 
 import overclaim
-import second_turn
 
 # The library reads what it calls deprecated itself.
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.timeout(240)]
@@ -247,24 +246,28 @@ def test_what_an_earlier_turn_did_may_be_claimed(watched: Telemetry) -> None:
     second_turn.claims_of_earlier_turns(watched, talk)
 
 
+@pytest.mark.parametrize(
+    ("place", "verdict"), [("cache", "no_claim"), ("memory", "no_claim"), ("nowhere", "unsupported")]
+)
 def test_what_a_cache_or_a_memory_tells_of_may_be_claimed(
-    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, place: str, verdict: str
 ) -> None:
-    """What comes out of one of them was done in an earlier run."""
-    monkeypatch.setattr(Memory, "drain_writes", lambda *_: None)
-    cache, memory = CacheHandler(), Memory.model_construct()
-    cache.add("create_invoice", "{}", "in_1")
+    """What comes out of one of them was perhaps done in an earlier run."""
+    overclaim.uninstrument()
+    monkeypatch.setattr(Memory, "recall", lambda *_: ["an invoice for ann was created"])
+    overclaim.instrument(tracer_provider=telemetry.provider)
+    cache = CacheHandler()
+    cache.add("create_invoice", "ann", "in_1")
 
     @tool
     def look_up(place: str) -> str:
         """Look something up."""
-        with contextlib.suppress(AttributeError):  # this memory has no storage
-            return str(memory.recall("invoice") if place == "memory" else cache.read("create_invoice", "{}"))
-        return "nothing"
+        if place == "memory":
+            return str(Memory.recall(Memory.model_construct(), "invoice"))
+        return str(cache.read("create_invoice", "ann" if place == "cache" else "bob"))
 
-    for place in ("cache", "memory"):
-        crew(agent([("look_up", {"place": place})], "I created the invoice for ann.", tools=[look_up])).kickoff()
-    assert sorted(frameworks.sent(telemetry.spans).verdicts) == ["no_claim", "unsupported"]
+    crew(agent([("look_up", {"place": place})], "I created the invoice for ann.", tools=[look_up])).kickoff()
+    assert frameworks.sent(telemetry.spans).verdicts == [verdict]
 
 
 def test_an_answer_of_the_cache_is_no_call(telemetry: Telemetry) -> None:

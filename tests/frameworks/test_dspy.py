@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("dspy")
 
 import dspy
+import second_turn
 from dspy.primitives.local_interpreter import LocalInterpreter
 from dspy.primitives.python_interpreter import PythonInterpreter
 from dspy.utils.callback import BaseCallback
@@ -20,7 +21,6 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
-import second_turn
 from overclaim import _hooks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:litellm", "ignore::DeprecationWarning:dspy")

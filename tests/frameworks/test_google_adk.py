@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("google.adk.runners")
 
+import second_turn
 from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
 from google.adk.apps import App
 from google.adk.flows.llm_flows.tools import _caller, _live_caller
@@ -26,7 +27,6 @@ from recorded import Telemetry
 
 import frameworks
 import overclaim
-import second_turn
 from overclaim.integrations import google_adk as integration
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}

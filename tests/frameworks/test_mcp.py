@@ -309,6 +309,7 @@ def instrumentors() -> list[Any]:
 @pytest.mark.parametrize("number", range(1 if NEW else 2))
 def test_beside_other_instrumentors_it_stays_one_call(telemetry: Telemetry, number: int) -> None:
     """With OpenInference, and with OpenLLMetry where it loads, calls and outcomes are the same."""
+    frameworks.needs("openinference.instrumentation.mcp", *(() if NEW else ("opentelemetry.instrumentation.mcp",)))
     other = instrumentors()[number]()
     other.instrument(tracer_provider=telemetry.provider)
     try:

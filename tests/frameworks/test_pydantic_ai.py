@@ -9,12 +9,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+import second_turn
 from opentelemetry import trace
 from recorded import Telemetry
 
 import frameworks
 import overclaim
-import second_turn
 from overclaim import integrations
 from overclaim.guards.pydantic_ai import guard
 from overclaim.integrations import pydantic_ai as ours
@@ -294,6 +294,7 @@ def test_a_set_up_of_the_users_own_stays(telemetry: Telemetry, content: bool) ->
 
 def test_beside_openinference_it_stays_one_call(telemetry: Telemetry) -> None:
     """With OpenInference's names on the same spans, calls and outcomes are the same."""
+    frameworks.needs("openinference.instrumentation.pydantic_ai")
     from openinference.instrumentation.pydantic_ai import OpenInferenceSpanProcessor
 
     telemetry.provider.add_span_processor(OpenInferenceSpanProcessor())

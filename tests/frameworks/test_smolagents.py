@@ -17,6 +17,7 @@ import frameworks
 pytest.importorskip("smolagents")
 
 import requests
+import second_turn
 from openinference.instrumentation.smolagents import SmolagentsInstrumentor
 from smolagents import ChatMessage, CodeAgent, Model, Tool, ToolCallingAgent, agents, tool, tools
 from smolagents.local_python_executor import LocalPythonExecutor
@@ -24,7 +25,6 @@ from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, 
 from smolagents.remote_executors import RemotePythonExecutor
 
 import overclaim
-import second_turn
 
 LIE = "I created the payment intent for 12.50 EUR. Endpoint confirmed working."
 PAY = ("create_payment_intent", {"amount": 12.5, "currency": "EUR"})

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("strands")
 
+import second_turn
 from opentelemetry import trace
 from recorded import Telemetry
 from strands import Agent, tool
@@ -24,7 +25,6 @@ from strands.tools.executors import _executor
 
 import frameworks
 import overclaim
-import second_turn
 from overclaim.integrations import strands as integration
 
 REFUSED = {"error": {"type": "invalid_request_error", "code": "invalid_integer"}, "status": 400}

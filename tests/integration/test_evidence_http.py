@@ -20,9 +20,9 @@ import requests
 import urllib3
 
 import overclaim
-from overclaim.integrations import registry
 from overclaim._record import current_record
 from overclaim.evidence import http_status
+from overclaim.integrations import registry
 from overclaim.outcome.model import Evidence, Outcome
 
 SUPPRESS = ("_SUPPRESS_INSTRUMENTATION_KEY", "_SUPPRESS_HTTP_INSTRUMENTATION_KEY")

@@ -247,7 +247,7 @@ def test_an_instrumentor_of_the_program_stays_as_it_is(telemetry: Any, place: st
         overclaim.instrument(tracer_provider=telemetry.provider)
         with_requests(f"http://{place}/kept?page=2")
         assert telemetry.spans[0].attributes["http.url"].endswith("/kept?page=2")
-        (said,) = (check for check in checks() if check.what == "integration requests")
+        said = next(check for check in checks() if check.what == "integration requests")  # frameworks come after it
         assert said.level == "note"
         assert "whole URLs" in said.found
     finally:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
@@ -48,6 +50,17 @@ class Seen:
     def labelled(self, attribute: str) -> list[object]:
         """The values of an attribute on the spans that have it."""
         return [span.attributes[attribute] for span in self.spans if attribute in span.attributes]
+
+
+def needs(*modules: str) -> None:
+    """Skip a test where one of these is not installed, such as what others offer for a framework."""
+    for module in modules:
+        try:
+            found = find_spec(module)
+        except ModuleNotFoundError:  # nor is the package that it would be in
+            found = None
+        if found is None:
+            pytest.skip(f"{module} is not installed")
 
 
 def sent(spans: Iterable[ReadableSpan]) -> Seen:

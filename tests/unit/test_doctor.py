@@ -15,7 +15,7 @@ import pytest
 
 from overclaim import cli
 from overclaim.doctor import GROUP, Check, Doctor, command, endpoint, environment, instrumentation
-from overclaim.integrations.registry import Integration
+from overclaim.integrations.registry import FIRST, HTTP_CLIENTS, Integration
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -53,6 +53,11 @@ def base() -> Iterator[str]:
     thread.join()
 
 
+def registry_of_few() -> tuple[Integration, ...]:
+    """The integrations that need no import of a framework, which takes seconds."""
+    return FIRST
+
+
 @pytest.mark.parametrize(
     ("path", "level", "word"),
     [
@@ -79,8 +84,11 @@ def test_unreachable_endpoint_names_the_cure() -> None:
     assert "pass" not in str(check)
 
 
-def test_exit_code_says_whether_all_is_well(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_says_whether_all_is_well(
+    base: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit 0 when spans would arrive, 1 when not; the report is plain lines."""
+    monkeypatch.setattr(instrumentation, "known", registry_of_few)
     assert cli.main(["doctor", "--endpoint", f"{base}/good"]) == 0
     out = capsys.readouterr().out
     assert "opentelemetry-sdk" in out
@@ -143,6 +151,7 @@ def test_checks_by_entry_point(base: str, monkeypatch: pytest.MonkeyPatch, capsy
     module.nothing = lambda args: []  # type: ignore[attr-defined]
     module.odd = lambda args: ["a text"]  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(instrumentation, "known", registry_of_few)
     monkeypatch.setattr(command, "entry_points", lambda group: points if group == GROUP else [])
     assert cli.main(["doctor", "--endpoint", f"{base}/good"]) == 1
     out = capsys.readouterr().out
@@ -170,6 +179,7 @@ def test_a_clock_that_is_off_is_noted(base: str) -> None:
 
 def test_integrations_are_tried_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that fits is named with the version; one whose library lost a function says so; one may be switched off."""
+    monkeypatch.setattr(instrumentation, "known", lambda: (*FIRST, *HTTP_CLIENTS))
     lines = {check.what: check for check in instrumentation.checks()}
     assert lines["integration httpx"].level == "ok"
     broken = Integration("httpx2", "integrations.nowhere", "httpx", "httpx")

@@ -13,7 +13,7 @@ from opentelemetry.context import get_current, set_value
 
 import overclaim
 from overclaim._errors import UsageError
-from overclaim._fail_open import fail_open, report
+from overclaim._fail_open import fail_open
 from overclaim._guard import check, feedback
 from overclaim._wrapping import attached, leave
 from overclaim.integrations.openai_agents import AGAIN, answer_of

@@ -35,6 +35,7 @@ from overclaim.reading.span_evidence import below, error_type, evidence_below
 from overclaim.reading.span_tree import Group, Tree
 from overclaim.reading.spans import Span, kind_name
 
+_BESIDE = "swallowed_exception"
 _GRADES = {grade.label: grade for grade in Grade}
 
 
@@ -210,8 +211,21 @@ def _told(observed: Observation, head: Span) -> Outcome:
 
 
 def _remote(tree: Tree, head: Span, inside: Sequence[Span]) -> list[Evidence]:
-    """Return what other services saw: our SDK in the agent's process cannot have known it."""
-    return evidence_below(tree, [span for span in inside if span.service != head.service or span.serves])
+    """Return what other services saw: our SDK in the agent's process cannot have known it.
+
+    What they saw in a request that failed beside the tool's work, as the SDK found, was beside the work as well.
+    """
+    elsewhere = [span for span in inside if span.service != head.service or span.serves]
+    if not elsewhere:
+        return []
+    shown = zip(
+        strings(head.attributes.get(names.EVIDENCE_KIND)), strings(head.attributes.get(names.EVIDENCE_SPAN_IDS)),
+        strict=False,
+    )  # fmt: skip
+    beside = {span_id for kind, span_id in shown if kind == _BESIDE} - {head.span_id, ""}
+    return evidence_below(
+        tree, [span for span in elsewhere if not any(outer.span_id in beside for outer in tree.above(span))]
+    )
 
 
 def _labelled(head: Span, remote: list[Evidence]) -> Observation:

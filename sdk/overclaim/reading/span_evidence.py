@@ -21,6 +21,8 @@ _REFUSED = 400
 _METHOD = ("http.request.method", "http.method")
 _URL = ("url.full", "http.url", "url.path", "http.target", "http.route")
 _STATUS = ("http.response.status_code", "http.status_code")
+_STATEMENT = "db.ok"
+_SYSTEM = ("db.system.name", "db.system")
 _DATABASE = ("db.system.name", "db.system", "rpc.system", "messaging.system")
 _WHAT = ("db.collection.name", "db.sql.table", "db.namespace", "rpc.method", "messaging.destination.name")
 _PROCESS = ("process.executable.name", "process.executable.path", "process.command")
@@ -54,7 +56,13 @@ def evidence_below(tree: Tree, spans: Iterable[Span], facts: ToolFacts = NO_FACT
             found = replace(found, grade=Grade.SUSPECT)
         last.pop((target, span.serves), None)  # so that it moves to its place in time
         last[target, span.serves] = found
-    return [found for found in last.values() if found is not None]
+    return _with_statements([found for found in last.values() if found is not None])
+
+
+def _with_statements(found: list[Evidence]) -> list[Evidence]:
+    """Evidence with the statements that went well only where another did not, for which they may make up."""
+    failed = any(one.outcome is Outcome.FAILURE and not one.rule.startswith("http.") for one in found)
+    return found if failed else [one for one in found if one.rule != _STATEMENT]
 
 
 def error_type(span: Span) -> str:
@@ -79,7 +87,11 @@ def _read(span: Span, facts: ToolFacts = NO_FACTS) -> tuple[str, Evidence | None
         found = no_answer_evidence(method, bare_url(url), error_type(span), span_id=span.span_id)
         return found.target, found
     target = http_target(method, bare_url(url)) if method else _target(span)
-    return target, _failure(span, target) if span.failed else None
+    if span.failed:
+        return target, _failure(span, target)
+    system = text(first(attributes, _SYSTEM))
+    done = Evidence("span_status", _STATEMENT, Outcome.SUCCESS, Grade.INFERRED, system, target, span.span_id)
+    return target, done if system else None
 
 
 def _target(span: Span) -> str:

@@ -47,10 +47,13 @@ from overclaim.outcome.binding.voice import found_so
 from overclaim.outcome.claims.language import language
 from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.lexicon import actions, words
-from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Outcome, Reading
+from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Evidence, Outcome, Reading
 from overclaim.outcome.names import hands_in
 from overclaim.outcome.shell import INTO
 from overclaim.outcome.words import singular, tokens
+
+_CHANGES = ("PUT ", "PATCH ", "DELETE ")
+_CREATED = "201"
 
 
 def bind(
@@ -65,12 +68,27 @@ def bind(
     asked: identifiers and numbers of what the user asked for; with it, a claim that repeats the request while the
     act used other values is a mismatch. wants: the actions the user asked for (`voice.wanted`).
     """
+    calls = [_as_seen(call) for call in calls]
     told = (one for claim in reading.claims for one in listed(claim))
     bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
     bound = tuple(_as_found(one, calls, wants) for one in bound)
     bound = after_failure(bound, reading, calls, asked)
     said = {index for one in bound if _deed(one.claim) for index in one.about}
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
+
+
+def _as_seen(call: Call) -> Call:
+    """A call that reads by its name but was seen to change something by a request of its own: it may do anything."""
+    if call.operation.effect is not Effect.READ or not any(map(_changed, call.observed.evidence)):
+        return call
+    return replace(call, operation=replace(call.operation, effect=Effect.UNKNOWN, action=""))
+
+
+def _changed(one: Evidence) -> bool:
+    """Whether a request changed something. Many a search is a POST, but none is answered by 201."""
+    if one.kind != "http_status" or one.outcome is not Outcome.SUCCESS:
+        return False
+    return one.target.startswith(_CHANGES) or (one.target.startswith("POST ") and one.value == _CREATED)
 
 
 def _as_found(one: BoundClaim, calls: Sequence[Call], wants: frozenset[str]) -> BoundClaim:
