@@ -250,6 +250,14 @@ def test_an_honest_agent(telemetry: Telemetry) -> None:
     assert seen(telemetry).verdicts == ["honest"]
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [("code_interpreter", "no_claim"), ("web_search", "unsupported")])
+def test_tools_that_the_provider_runs(telemetry: Telemetry, kind: str, verdict: str) -> None:
+    """What the code of a provider's interpreter did does not show; a search of the provider does nothing else."""
+    done = "I created the payment intent for 12.50 EUR."
+    Agent(name="payments", model=script(done), tools=[accept, {"type": kind}], telemetry=False).run("Charge 12.50 EUR.")
+    assert seen(telemetry).verdicts == [verdict]
+
+
 def test_a_stream_that_is_left_early(telemetry: Telemetry) -> None:
     """A consumer that stops ends the run, and nothing breaks."""
     events = agent(refuse).run("Charge 12.50 EUR.", stream=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import sys
+import weakref
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
@@ -352,6 +354,45 @@ def test_everything_is_put_back(telemetry: Telemetry) -> None:
     overclaim.uninstrument()
     assert all(one is not other for one, other in zip(on, off, strict=True))
     assert all(one is other for one, other in zip(found(), off, strict=True))
+
+
+class Peek(BaseModel):
+    """The arguments of a tool."""
+
+    x: int
+
+
+def test_classes_that_go_away_are_let_go(telemetry: Telemetry) -> None:
+    """A class of tools that a program makes per session is not kept alive by being watched, and is put back else."""
+
+    def made() -> BaseTool[Peek, str]:
+        class PerSession(BaseTool[Peek, str]):
+            def __init__(self) -> None:
+                super().__init__(Peek, str, "peek", "Look.")
+
+            async def run(self, args: Peek, cancellation_token: CancellationToken) -> str:
+                return "seen"
+
+        return PerSession()
+
+    async def used() -> weakref.ref[type]:
+        tool = made()
+        await tool.run_json({"x": 1}, CancellationToken())
+        return weakref.ref(type(tool))
+
+    async def main() -> list[weakref.ref[type]]:
+        return [await used() for _ in range(5)]
+
+    kinds = asyncio.run(main())
+    gc.collect()
+    assert not any(kind() for kind in kinds)
+    assert len(telemetry.named("execute_tool peek")) == 5
+    kept = made()
+    before = vars(type(kept))["run"]
+    asyncio.run(kept.run_json({"x": 1}, CancellationToken()))
+    assert vars(type(kept))["run"] is not before
+    overclaim.uninstrument()
+    assert vars(type(kept))["run"] is before
 
 
 def test_the_example_overclaims() -> None:

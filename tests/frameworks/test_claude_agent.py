@@ -146,6 +146,7 @@ def mix(request: pytest.FixtureRequest, telemetry: Telemetry) -> Iterator[Teleme
     if request.param == "alone":
         yield telemetry
         return
+    frameworks.needs("openinference.instrumentation.claude_agent_sdk")
     from openinference.instrumentation.claude_agent_sdk import ClaudeAgentSDKInstrumentor
 
     instrumentor = ClaudeAgentSDKInstrumentor()
@@ -188,6 +189,44 @@ def test_each_result_is_one_call_with_its_outcome(
     seen = frameworks.sent(mix.spans)
     assert seen.calls == [("mcp__shop__create_payment_intent", outcome)]
     assert seen.verdicts == [verdict]
+
+
+def accused(telemetry: Telemetry) -> list[bool]:
+    """Of each run, whether it is blamed for a call that is not there."""
+    return [verdict == "unsupported" for verdict in frameworks.sent(telemetry.spans).verdicts]
+
+
+def test_what_was_done_in_an_earlier_turn_counts(mix: Telemetry) -> None:
+    """In its first turn an agent is accused of what it did not do, in later ones it may speak of earlier ones."""
+    call = used("Write", file_path="/a")
+    played = Played([over(CREATED)], [call, came_back(call, "File created"), over(CREATED)])
+
+    async def main() -> None:
+        import claude_agent_sdk
+
+        async with claude_agent_sdk.ClaudeSDKClient(ClaudeAgentOptions(), transport=played) as client:
+            for _ in range(2):
+                await client.query("Pay.")
+                async for _ in client.receive_response():
+                    pass
+
+    asyncio.run(main())
+    assert accused(mix) == [True, False]
+
+
+@pytest.mark.parametrize("options", [{"resume": "s"}, {"continue_conversation": True}])
+def test_a_session_that_is_resumed_has_a_past(telemetry: Telemetry, options: dict[str, Any]) -> None:
+    """What Claude Code did in a session that is taken up again, no message tells."""
+    call = used("Write", file_path="/a")
+    played = Played([call, came_back(call, "File created"), over(CREATED)])
+    vars(played)["_options"] = ClaudeAgentOptions(**options)
+
+    async def main() -> None:
+        async for _ in query(prompt="Did you?", transport=played):
+            pass
+
+    asyncio.run(main())
+    assert accused(telemetry) == [False]
 
 
 def test_tools_at_once_are_told_apart(mix: Telemetry) -> None:

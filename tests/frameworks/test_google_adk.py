@@ -13,6 +13,7 @@ pytest.importorskip("google.adk.runners")
 
 import second_turn
 from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
+from google.adk.agents.context import Context
 from google.adk.apps import App
 from google.adk.flows.llm_flows.tools import _caller, _live_caller
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
@@ -21,6 +22,7 @@ from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai.types import CodeExecutionResult, Content, ExecutableCode, Part
 from opentelemetry import trace
 from recorded import Telemetry
@@ -266,6 +268,22 @@ def test_what_an_earlier_turn_did_may_be_claimed(mix: Telemetry) -> None:
     second_turn.claims_of_earlier_turns(mix, talk)
 
 
+def test_what_a_memory_tells_of_may_be_claimed(mix: Telemetry) -> None:
+    """What was done in another session, of which a memory tells, may be claimed."""
+    turns = [("created", ARGUMENTS)], CREATED, CREATED
+    runner = InMemoryRunner(agent=agent_of(*turns, tools=[*TOOLS, PreloadMemoryTool()]), app_name="payments")
+    sessions, memory = runner.session_service, runner.memory_service
+
+    async def main() -> None:
+        await runner.run_debug("Create a payment intent.", session_id="one", quiet=True)
+        done = await sessions.get_session(app_name="payments", user_id="debug_user_id", session_id="one")
+        await memory.add_session_to_memory(done)
+        await runner.run_debug("Is there a payment intent?", session_id="two", quiet=True)
+
+    asyncio.run(main())
+    assert sorted(frameworks.sent(mix.spans).verdicts) == ["no_claim", "supported"]
+
+
 @pytest.mark.parametrize("plugin", [False, True])
 def test_a_call_that_is_answered_before_the_tool_runs(mix: Telemetry, plugin: bool) -> None:
     """A callback, or a plugin, that answers for a tool has answered the call."""
@@ -335,7 +353,8 @@ def test_everything_is_put_back(telemetry: Telemetry) -> None:
     def found() -> list[Callable[..., Any]]:
         tools = [_caller._call_tool_async, _live_caller._call_tool_async, _live_caller._call_tool_in_thread_pool]
         heard = ("run_on_event_callback", "run_before_run_callback", "run_before_tool_callback")
-        return [*tools, Runner.run_async, _caller._run_callbacks, *(getattr(PluginManager, one) for one in heard)]
+        tools += [Runner.run_async, _caller._run_callbacks, Context.search_memory]
+        return [*tools, *(getattr(PluginManager, one) for one in heard)]
 
     on = found()
     overclaim.uninstrument()

@@ -190,6 +190,14 @@ def test_a_conversation_goes_on(telemetry: Telemetry) -> None:
     assert sorted(frameworks.sent(telemetry.spans).verdicts) == ["no_claim", "supported"]
 
 
+def test_a_run_that_begins_with_results(mix: Telemetry) -> None:
+    """A call whose result the agent is given was made before, such as by the program."""
+    call = ToolCall(tool_name="created", arguments={"amount": "12.50"}, id="call_1")
+    given = [ChatMessage.from_assistant(tool_calls=[call]), ChatMessage.from_tool("pi_1", origin=call)]
+    agent_of(DONE).run([*ASKED, *given])
+    assert frameworks.sent(mix.spans).verdicts == ["no_claim"]
+
+
 def test_a_claim_without_any_call_is_unsupported(mix: Telemetry) -> None:
     """An agent that only says that it did it."""
     agent_of(DONE).run(list(ASKED))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 pytest.importorskip("langgraph")
 
 import langchain_agents
+from langchain.agents.middleware import AgentMiddleware, before_model
 from langchain_agents import ASKED, CASES, CREATED, MIXES, REFUSED, WAYS, Way, agent_of, asks
 from langchain_core.callbacks import manager
 from langchain_core.messages import AIMessage, ToolMessage
@@ -22,8 +24,9 @@ from langchain_core.tools import BaseTool, tool
 from langchain_core.tools import base as tools_base
 from langchain_core.tracers import context as tracers_context
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.func import entrypoint
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.errors import GraphRecursionError
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.pregel import Pregel
@@ -246,6 +249,158 @@ def test_a_tool_that_the_provider_runs_is_a_call(telemetry: Telemetry, status: s
     assert frameworks.sent(telemetry.spans).calls == [("web_search", outcome)]
 
 
+def accused(telemetry: Telemetry) -> bool:
+    """Whether the last run is blamed for a call that is not there; forgets it."""
+    seen = frameworks.sent(telemetry.spans)
+    telemetry.exporter.clear()
+    return "unsupported" in seen.verdicts
+
+
+def test_an_agent_that_calls_nothing_is_accused(telemetry: Telemetry) -> None:
+    """All that such an agent does are calls of tools, so what no call shows was not done; in a first turn, too."""
+    agent_of(CREATED).invoke(ASKED)
+    assert accused(telemetry)
+    agent_of(CREATED, checkpointer=InMemorySaver()).invoke(ASKED, {"configurable": {"thread_id": "1"}})
+    assert accused(telemetry)
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent_of(CREATED))
+    graph.add_edge(START, "agent")
+    graph.compile().invoke(ASKED)
+    assert accused(telemetry)
+
+
+def test_what_was_done_in_an_earlier_turn_counts(telemetry: Telemetry) -> None:
+    """An agent that speaks of what it did before, by a checkpoint or by the messages it is given, is not accused."""
+    config: Any = {"configurable": {"thread_id": "1"}}
+    agent = agent_of(asks("created"), CREATED, CREATED, checkpointer=InMemorySaver())
+    agent.invoke(ASKED, config)
+    assert frameworks.sent(telemetry.spans).verdicts == ["supported"]
+    telemetry.exporter.clear()
+    agent.invoke({"messages": [("user", "Did you?")]}, config)
+    assert not accused(telemetry)
+    for said in (AIMessage(CREATED), ("ai", CREATED), {"role": "assistant", "content": CREATED}):
+        agent_of(CREATED).invoke({"messages": [*ASKED["messages"], said, ("user", "Did you?")]})
+        assert not accused(telemetry)
+    with overclaim.run("mine"):
+        agent_of(CREATED).invoke({"messages": [*ASKED["messages"], ("ai", CREATED), ("user", "Did you?")]})
+    assert not accused(telemetry)
+
+
+def test_what_was_done_before_an_interrupt_counts(telemetry: Telemetry) -> None:
+    """A run that goes on from an interrupt may speak of calls of the run that was interrupted."""
+
+    @tool
+    def approved(amount: float) -> dict[str, Any]:
+        """Write a report, once somebody agrees."""
+        return {"id": "r_1", "agreed": interrupt("May I?")}
+
+    config: Any = {"configurable": {"thread_id": "1"}}
+    tools = [approved, langchain_agents.created]
+    agent = agent_of(asks("created", "approved"), CREATED, tools=tools, checkpointer=InMemorySaver())
+    agent.invoke(ASKED, config)
+    telemetry.exporter.clear()
+    agent.invoke(Command(resume=True), config)
+    assert not accused(telemetry)
+
+
+def test_a_middleware_that_answers_for_a_tool_is_no_overclaim(telemetry: Telemetry) -> None:
+    """A call that the model asked for and that went past the tool, to a cache or to a person, may have been made."""
+
+    class Cached(AgentMiddleware):
+        """Has the result already."""
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            """Answer without the tool, except for one."""
+            if request.tool_call["name"] == "requesting":
+                return handler(request)
+            return ToolMessage("pi_1", tool_call_id=request.tool_call["id"])
+
+    for first in ([], [asks("requesting")]):
+        agent_of(*first, asks("created"), CREATED, middleware=[Cached()]).invoke(ASKED)
+        assert not accused(telemetry)
+
+
+def test_a_hook_of_the_program_may_do_things(telemetry: Telemetry) -> None:
+    """What a program's own node of an agent does is seen by nobody."""
+
+    @before_model
+    def pay(state: Any, runtime: Any) -> None:
+        """Pay, in a way of its own."""
+
+    agent_of(CREATED, middleware=[pay]).invoke(ASKED)
+    assert not accused(telemetry)
+
+
+def _plain_node() -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node("look", lambda _: {"messages": [str(langchain_agents.requesting.invoke({"amount": 1}))]})
+    graph.add_node("pay", lambda _: {"messages": [AIMessage(CREATED)]})
+    return graph.add_edge(START, "look").add_edge("look", "pay").compile()
+
+
+def _own_tool_node() -> Any:
+    said = iter([asks("created"), AIMessage(CREATED)])
+
+    def call(state: Any) -> Any:
+        calls = state["messages"][-1].tool_calls
+        return {"messages": [ToolMessage(str(langchain_agents.TOOLS[1].func(1)), tool_call_id=calls[0]["id"])]}  # pyright: ignore[reportAttributeAccessIssue]
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", lambda _: {"messages": [next(said)]})
+    graph.add_node("call", call)
+    graph.add_conditional_edges("model", lambda state: "call" if state["messages"][-1].tool_calls else END)
+    return graph.add_edge(START, "model").add_edge("call", "model").compile()
+
+
+def _inside() -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node("inner", _plain_node())
+    graph.add_node("agent", agent_of(CREATED))
+    return graph.add_edge(START, "inner").add_edge("inner", "agent").compile()
+
+
+def _function() -> Any:
+    @task
+    def pay() -> dict[str, Any]:
+        return {"id": "pi_1"}
+
+    @entrypoint()
+    def flow(_: Any) -> str:
+        langchain_agents.requesting.invoke({"amount": 1})
+        pay().result()
+        return CREATED
+
+    return flow
+
+
+@pytest.mark.parametrize("graph", [_plain_node, _own_tool_node, _inside, _function])
+def test_a_graph_may_do_things_without_tools(telemetry: Telemetry, graph: Any) -> None:
+    """Plain nodes and tasks do work that is no call of a tool, so nobody is accused for want of one."""
+    langchain_agents.created.invoke({"amount": 1})
+    telemetry.exporter.clear()
+    graph().invoke(ASKED)
+    assert not accused(telemetry)
+
+
+def test_tasks_that_a_tool_leaves_behind_keep_nothing_of_the_call() -> None:
+    """A task that outlives its tool keeps its context, but not the arguments of the call."""
+    kept: list[Any] = []
+
+    @tool
+    async def begin(text: str) -> str:
+        """Begin something."""
+        kept.append(asyncio.create_task(asyncio.sleep(30)))
+        return "begun"
+
+    async def main() -> list[Any]:
+        await begin.ainvoke({"text": "x" * 1000})
+        runs: list[Any] = [one for one in gc.get_objects() if type(one).__name__ == "_ToolRun"]
+        kept[0].cancel()
+        return [one for one in runs if one._arguments is not None or one._scope is not None]
+
+    assert asyncio.run(main()) == []
+
+
 def test_no_content_leaves(telemetry: Telemetry) -> None:
     """By default neither arguments nor results nor answers are on any span."""
     agent_of(asks("refused"), CREATED).invoke(ASKED)
@@ -348,3 +503,39 @@ def test_the_example_of_the_guard_ends_honestly() -> None:
     seen = frameworks.example("langchain_guard")
     assert seen.calls == [("create_payment_intent", "failure")]
     assert seen.verdicts == ["honest"]
+
+
+def test_the_guard_passes_an_answer_where_the_model_is_down() -> None:
+    """An outage while the agent answers again is no fault of the program: the first answer is the answer."""
+    agent = agent_of(asks("refused"), CREATED, middleware=[guard(retries=2)])
+    assert agent.invoke(ASKED)["messages"][-1].text == CREATED
+    agent = agent_of(asks("refused"), CREATED, middleware=[guard()])
+    assert asyncio.run(agent.ainvoke(ASKED))["messages"][-1].text == CREATED
+
+
+@pytest.mark.parametrize("limit", range(5, 16))
+@pytest.mark.parametrize("again", [[REFUSED_ANSWER], [asks("refused"), REFUSED_ANSWER], [asks("refused")] * 20])
+def test_the_guard_does_not_run_into_the_limit_of_steps(again: list[Any], limit: int) -> None:
+    """A limit that suffices for the agent suffices with the guard: where few steps are left the answer passes."""
+    agent = agent_of(asks("refused"), CREATED, *again, middleware=[guard()])
+    try:
+        said = agent.invoke(ASKED, {"recursion_limit": limit})["messages"][-1].text
+    except GraphRecursionError as error:
+        raise AssertionError(limit) from error
+    assert said in (CREATED, REFUSED_ANSWER)
+    if limit > 12 and len(again) < 3:
+        assert said == REFUSED_ANSWER
+
+
+def test_the_guard_asks_nothing_about_calls_that_went_past_the_tools() -> None:
+    """Where something answered for a tool, the agent is not told that there was no call."""
+
+    class Cached(AgentMiddleware):
+        """Has the result already."""
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            """Answer without the tool."""
+            return ToolMessage("pi_1", tool_call_id=request.tool_call["id"])
+
+    messages = agent_of(asks("created"), CREATED, middleware=[Cached(), guard()]).invoke(ASKED)["messages"]
+    assert len(messages) == 4

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+import second_turn
 from recorded import Telemetry
 
 import frameworks
@@ -23,9 +24,9 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.llms.mock import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool, ToolOutput, calling
 from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
-from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
 
 import overclaim
 
@@ -140,6 +141,9 @@ def watched(request: pytest.FixtureRequest, telemetry: Telemetry) -> Iterator[Te
     if request.param == "alone":
         yield telemetry
         return
+    frameworks.needs("openinference.instrumentation.llama_index")
+    from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
+
     theirs = LlamaIndexInstrumentor()
     if request.param == "openinference first":
         overclaim.uninstrument()
@@ -157,6 +161,42 @@ def test_a_failure_in_a_result_contradicts_the_answer(watched: Telemetry) -> Non
     seen = frameworks.sent(watched.spans)
     assert seen.calls == [("create_payment_intent", "failure")]
     assert seen.verdicts == ["contradicted"]
+
+
+@pytest.mark.filterwarnings("ignore:Skipping serialization of known unserializable key")
+def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
+    """A second turn in the same context speaks of the first."""
+
+    def talk(*turns: Any) -> second_turn.Ask:
+        script = [[turn] if isinstance(turn, tuple) else turn for turn in turns]
+        mailing = agent(*script, tools=[second_turn.send_email, second_turn.find_user])
+        context = Context(mailing)
+
+        async def main(text: str) -> str:
+            return str(await mailing.run(text, ctx=context))
+
+        return lambda text: asyncio.run(main(text))
+
+    second_turn.claims_of_earlier_turns(telemetry, talk)
+
+
+def test_what_a_memory_holds_may_be_claimed(telemetry: Telemetry) -> None:
+    """An agent may speak of what stands in messages or in a memory that it is given, where something does."""
+    said = [ChatMessage(role="user", content="Pay."), ChatMessage(role="assistant", content=LIE)]
+    asked = ChatMessage(role="user", content="Did you?")
+    given: list[tuple[dict[str, Any], str]] = [
+        ({"chat_history": said}, "no_claim"), ({"chat_history": [asked]}, "unsupported"),
+        ({"memory": ChatMemoryBuffer.from_defaults(chat_history=said)}, "no_claim"),
+        ({"memory": ChatMemoryBuffer.from_defaults()}, "unsupported"),
+    ]  # fmt: skip
+    for more, verdict in given:
+
+        async def main(more: dict[str, Any]) -> None:
+            await agent("I created the payment intent for 12.50 EUR.").run("Did you?", **more)
+
+        asyncio.run(main(more))
+        assert frameworks.sent(telemetry.spans).verdicts == [verdict], more
+        telemetry.exporter.clear()
 
 
 def test_answers_that_are_streamed(watched: Telemetry) -> None:

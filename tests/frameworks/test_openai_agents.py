@@ -18,7 +18,16 @@ import agents.run
 import agents.run_internal.tool_execution
 import agents.tool
 import openai_agents_runs
-from agents import Agent, Runner, SQLiteSession, function_tool, set_trace_processors, set_tracing_disabled
+from agents import (
+    Agent,
+    GuardrailFunctionOutput,
+    Runner,
+    SQLiteSession,
+    function_tool,
+    input_guardrail,
+    set_trace_processors,
+    set_tracing_disabled,
+)
 from agents.mcp import MCPServer
 from agents.testing import assistant_message
 from mcp import types as mcp_types
@@ -291,6 +300,49 @@ def test_the_example_overclaims() -> None:
     assert seen.verdicts == ["contradicted"]
 
 
+def accused(telemetry: Telemetry) -> bool:
+    """Whether the last run is blamed for a call that is not there; forgets it."""
+    seen = frameworks.sent(telemetry.spans)
+    telemetry.exporter.clear()
+    return "unsupported" in seen.verdicts
+
+
+def streamed(agent: Agent[Any], asked: Any, **more: Any) -> Any:
+    """Run it and read what it streams."""
+
+    async def read() -> Any:
+        result = Runner.run_streamed(agent, asked, **more)
+        async for _ in result.stream_events():
+            pass
+        return result
+
+    return asyncio.run(read())
+
+
+def awaited(agent: Agent[Any], asked: Any, **more: Any) -> Any:
+    """Run it."""
+    return asyncio.run(Runner.run(agent, asked, **more))
+
+
+@pytest.mark.parametrize("way", [streamed, awaited])
+def test_what_was_done_in_an_earlier_turn_counts(telemetry: Telemetry, way: Any) -> None:
+    """An agent that speaks of what it did before, by a session or by the items it is given, is not accused."""
+    session = SQLiteSession("one")
+    way(agent_of(CREATED), ASKED, session=session)
+    assert accused(telemetry)
+    asyncio.run(session.clear_session())
+    first = way(agent_of(asks("created"), CREATED), ASKED, session=session)
+    assert not accused(telemetry)
+    way(agent_of(CREATED), "Did you?", session=session)
+    assert not accused(telemetry)
+    with overclaim.run("mine"):
+        way(agent_of(CREATED), [*first.to_input_list(), {"role": "user", "content": "Did you?"}])
+    assert not accused(telemetry)
+    way(agent_of(CREATED), [{"role": "user", "content": ASKED}])
+    assert accused(telemetry)
+    session.close()
+
+
 REFUSED_ANSWER = "I could not create the payment intent: the API refused the amount."
 
 
@@ -333,6 +385,26 @@ def test_with_a_session_only_what_is_new_is_handed_over() -> None:
     assert [one.get("role") or one["type"] for one in kept] == [
         "user", "function_call", "function_call_output", "assistant", "user", "assistant"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [[], [asks("refused")] * 9])
+def test_the_guard_passes_an_answer_where_the_agent_cannot_answer_again(more: list[Any]) -> None:
+    """An outage, a guardrail, too many turns while it answers again: the first answer is the answer."""
+    assert guarded(agent_of(asks("refused"), CREATED, *more), max_turns=3).final_output == CREATED
+
+    @input_guardrail
+    async def only_payments(context: Any, agent: Any, asked: Any) -> GuardrailFunctionOutput:
+        """Trip on anything that the user did not say."""
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered="tool calls" in str(asked))
+
+    agent = agent_of(asks("refused"), CREATED, REFUSED_ANSWER, input_guardrails=[only_payments])
+    assert guarded(agent).final_output == CREATED
+
+
+def test_the_guard_accuses_an_agent_that_insists_on_what_it_did_not_do(telemetry: Telemetry) -> None:
+    """What was said before within the guarded run is no earlier conversation."""
+    guarded(agent_of(CREATED, CREATED))
+    assert accused(telemetry)
 
 
 def test_the_guard_leaves_an_answer_alone_that_is_borne_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, ClassVar
@@ -289,7 +290,8 @@ def test_everything_is_put_back(telemetry: Telemetry) -> None:
         agent = [ChatCompletionAgent.get_response, ChatCompletionAgent.invoke, ChatCompletionAgent.invoke_stream]
         base = ChatCompletionClientBase
         chat = [base.get_chat_message_contents, base.get_streaming_chat_message_contents]
-        return [KernelFunctionFromMethod._invoke_internal, *chat, AgentThread.on_new_message, *agent]
+        more = [AgentThread.on_new_message, decorators._start_as_current_span]
+        return [KernelFunctionFromMethod._invoke_internal, *chat, *more, *agent]
 
     on = found()
     overclaim.uninstrument()
@@ -299,6 +301,44 @@ def test_everything_is_put_back(telemetry: Telemetry) -> None:
     assert all(one is not other for one, other in zip(on, off, strict=True))
     assert all(one is other for one, other in zip(found(), off, strict=True))
     assert KernelFunction.invoke.__module__ == "semantic_kernel.functions.kernel_function"
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "plain"])
+def test_what_others_put_around_agents_goes_on(mix: Telemetry, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """What the program put around the methods of agents before is still run, and the run is seen once."""
+    hits: list[str] = []
+    overclaim.uninstrument()
+    asked, invoked = ChatCompletionAgent.get_response, ChatCompletionAgent.invoke
+
+    @functools.wraps(asked)
+    async def waiting(*args: Any, **kwargs: Any) -> Any:
+        hits.append("asked")
+        return await asked(*args, **kwargs)
+
+    def handing_on(*args: Any, **kwargs: Any) -> Any:
+        hits.append("asked")
+        return asked(*args, **kwargs)
+
+    def iterating(*args: Any, **kwargs: Any) -> Any:
+        hits.append("invoked")
+        return invoked(*args, **kwargs)
+
+    monkeypatch.setattr(ChatCompletionAgent, "get_response", waiting if kind == "coroutine" else handing_on)
+    monkeypatch.setattr(ChatCompletionAgent, "invoke", iterating)
+    overclaim.instrument(tracer_provider=mix.provider)
+
+    async def both() -> None:
+        await agent_of(calling("refused"), BOAST).get_response(ASKED)
+        async for _ in agent_of(calling("refused"), BOAST).invoke(ASKED):
+            pass
+
+    asyncio.run(both())
+    overclaim.uninstrument()
+    seen = frameworks.sent(mix.spans)
+    assert hits == ["asked", "invoked"]
+    assert seen.calls == [("Pay-refused", "failure")] * 2
+    assert seen.verdicts == ["contradicted"] * 2
+    assert len(mix.named("invoke_agent payments")) == 2
 
 
 def test_the_example_overclaims() -> None:

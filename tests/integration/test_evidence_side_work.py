@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.trace import SpanKind, StatusCode
 
 import overclaim
+from frameworks import sent
 from overclaim.evidence import sqlite
 
 MADE = {"order_id": "o_1", "status": "created"}
@@ -217,3 +219,30 @@ def test_who_cannot_tell_accuses_nobody(
 ) -> None:
     """Where the last word is a good one, what failed before it may have been the first way to the same end."""
     assert observed(case) == "success"
+
+
+@pytest.mark.parametrize(("failing", "verdict"), [("track", "supported"), ("orders", "contradicted")])
+def test_the_spans_of_other_services_are_read_alike(telemetry: Any, failing: str, verdict: str) -> None:
+    """A service that fails in a request beside the work says nothing else about the tool than the request does."""
+
+    def ask(path: str) -> None:
+        status = 500 if path == failing else 201
+        seen = {"http.request.method": "POST", "http.response.status_code": status}
+        start = telemetry.tracer.start_as_current_span
+        with (
+            start("POST", kind=SpanKind.CLIENT, attributes={**seen, "url.full": f"http://h/{path}"}),
+            start("POST", kind=SpanKind.SERVER, attributes={**seen, "url.path": f"/{path}"}) as served,
+        ):
+            if path == failing:
+                served.set_status(StatusCode.ERROR)
+
+    @overclaim.tool
+    def create_order() -> dict[str, str]:
+        for path in ("orders", "track"):
+            ask(path)
+        return {"order_id": "o_1", "status": "created"}
+
+    with overclaim.run("shop") as run:
+        create_order()
+        run.answer("I created the order o_1.")
+    assert sent(telemetry.spans).verdicts == [verdict]

@@ -145,3 +145,37 @@ def test_order_survives_where_there_is_too_much_to_keep() -> None:
 def test_a_look_elsewhere_after_a_miss(requests: str, result: object, effect: Effect, outcome: Outcome) -> None:
     """A cache that misses is no failure where the next place has what the tool returns."""
     assert observe(result, extra=[http(one) for one in requests.split(", ")], effect=effect).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("tool", "requests", "result", "outcome"),
+    [
+        ("create_order", "POST /orders 201, POST /track 403", {"id": 7}, S),
+        ("create_order", "POST /orders 201, POST /track 403", "ok", S),
+        ("create_order", "POST /orders 201, POST /track 403", {"error": "not tracked"}, F),
+        ("create_order", "POST /orders 500, POST /track 200", {"id": 7}, F),
+        ("create_order", "POST /orders 500, GET /orders/7 200", {"id": 7}, F),
+        ("save", "POST /a 201, POST /b 403", {"id": 7}, S),
+        ("save", "POST /a 201, POST /b 403", {"id": None}, F),
+        ("save", "POST /a 201, POST /b 403", {"failed": True}, F),
+        ("save", "POST /a 201, POST /b 403", "saved", F),
+        ("save", "POST /a 201, POST /b timeout", {"data": {"id": "x"}}, S),
+        ("save", "POST /a 202, POST /b 403", {"id": 7}, P),
+        ("save", ", ".join(f"POST /{n} 500" for n in range(5)) + ", POST /b 201", {"id": 7}, F),
+        ("", "POST /a 201, POST /b 403", {"id": 7}, F),
+    ],
+)
+def test_what_failed_beside_the_work_is_a_suspicion(tool: str, requests: str, result: object, outcome: Outcome) -> None:
+    """It is kept as evidence and does not decide, where the result or the tool's name says which was the work."""
+    facts = [http(one) for one in requests.split(", ")]
+    seen = observe(result, extra=facts, effect=Effect.WRITE, tool=tool)
+    assert seen.outcome is outcome
+    if outcome is S:
+        assert [one.grade for one in seen.evidence if one.outcome is F] == [Grade.SUSPECT]
+
+
+@pytest.mark.parametrize(("result", "outcome"), [({"ok": True, "cart": []}, S), ({"cart": []}, E)])
+def test_what_was_cleared_is_empty(result: object, outcome: Outcome) -> None:
+    """A tool that clears and says that it did leaves nothing behind, as it should."""
+    assert observe(result, effect=Effect.WRITE, tool="clear_cart").outcome is outcome
+    assert observe(result, effect=Effect.READ, tool="show_cart").outcome is E

@@ -108,3 +108,36 @@ def test_shell_commands(command: str, action: str, effect: str, targets: tuple[s
 def test_a_number_of_many_digits_is_no_identifier() -> None:
     """An int too long to be written out is left aside."""
     assert operation("create_user", {"id": 10**5000, "name": "ann"}).targets == ("ann",)
+
+
+@pytest.mark.parametrize(
+    ("tool", "action", "effect"),
+    [
+        ("get_or_create_contact", "create", "write"),
+        ("findOrCreateUser", "create", "write"),
+        ("crm.fetch_and_store", "create", "write"),
+        ("lookup_and_update", "update", "write"),
+        ("read_modify_write", "update", "write"),
+        ("search_and_book", "book", "write"),
+        ("verify_and_activate_user", "publish", "write"),
+        ("compare_and_swap", "update", "write"),
+        ("lookup_then_delete", "delete", "write"),
+        ("mark_as_read", "update", "write"),
+        ("mark_message_read", "update", "write"),
+        ("ensure_user", "", "unknown"),
+        ("fetch_rows_and_update_sheet", "", "unknown"),
+        ("get_name_and_address", "read", "read"),
+        ("get_name_and_email", "read", "read"),
+        ("get_post_and_comments", "read", "read"),
+        ("find_orders_and_invoices", "search", "read"),
+        ("search_and_filter", "search", "read"),
+        ("check_delete_permission", "verify", "read"),
+        ("read_marked_mail", "read", "read"),
+        ("get_store", "read", "read"),
+        ("list_books", "read", "read"),
+    ],
+)
+def test_a_name_of_several_verbs(tool: str, action: str, effect: str) -> None:
+    """Of verbs that are joined, the one that changes something counts; nouns that look like verbs do not."""
+    found = operation(tool, {})
+    assert (found.action, found.effect.value) == (action, effect)

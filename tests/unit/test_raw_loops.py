@@ -16,7 +16,7 @@ import overclaim
 from frameworks import sent
 from overclaim.integrations.anthropic import MESSAGES
 from overclaim.integrations.openai import CHAT, RESPONSES
-from overclaim.integrations.raw_clients import Client
+from overclaim.integrations.raw_clients import Client, Dialect
 
 REFUSED = json.dumps({"error": {"code": "invalid_integer"}, "status": 400})
 BOAST = "I created the payment intent."
@@ -119,6 +119,35 @@ def test_other_requests_are_left_alone(telemetry: Telemetry, library: Callable[.
     assert made.ask("/chat/completions", {"messages": "none", "tools": tools}) == "text"
     assert made.ask("/chat/completions", {"messages": [None, 3, {"role": "tool"}], "tools": tools}) is None
     assert telemetry.spans == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "forced"),
+    [
+        (CHAT, {"tool_choice": {"type": "function", "function": {"name": "save"}}}, True),
+        (CHAT, {"function_call": {"name": "save"}}, True),
+        (CHAT, {"tool_choice": "required", "tools": [{"type": "function", "function": TOOL}]}, True),
+        (CHAT, {"tool_choice": "required", "tools": [{"type": "function", "function": TOOL}] * 2}, False),
+        (CHAT, {"tool_choice": "auto", "function_call": "auto", "tools": [{"function": TOOL}]}, False),
+        (RESPONSES, {"tool_choice": {"type": "function", "name": "save"}}, True),
+        (RESPONSES, {"tool_choice": "auto"}, False),
+        (MESSAGES, {"tool_choice": {"type": "tool", "name": "save"}}, True),
+        (MESSAGES, {"tool_choice": {"type": "any"}, "tools": [TOOL]}, True),
+        (MESSAGES, {"tool_choice": {"type": "auto"}, "tools": [TOOL]}, False),
+    ],
+)
+def test_a_call_that_the_model_must_make(dialect: Dialect, body: dict[str, Any], forced: bool) -> None:
+    """Each API has a way to make the model call one certain tool."""
+    assert dialect.request(body).forced is forced
+
+
+def test_calls_of_one_message_with_one_id() -> None:
+    """Calls and results that have the same id are paired by their order."""
+    uses: list[Any] = [{"type": "tool_use", "id": "x", "name": name, "input": {}} for name in ("read", "save")]
+    results = [{"type": "tool_result", "tool_use_id": "x", "content": text} for text in ("1", "2")]
+    messages: list[Any] = [{"role": "assistant", "content": uses}, {"role": "user", "content": results}]
+    request = MESSAGES.request({"messages": messages})
+    assert [(request.asked[told.id].tool, told.result) for told in request.told] == [("read", "1"), ("save", "2")]
 
 
 def test_a_library_that_is_built_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,58 @@ def test_reply_in_the_light_of_the_call(
     assert seen.outcome is outcome, seen.evidence
 
 
+# (outcome, text)
+COUNTS: list[tuple[Outcome, str]] = [
+    (S, "12 passed, 0 failed"),
+    (S, "0 failed, 12 passed"),
+    (S, "failed: 0, passed: 12"),
+    (S, "8 sent, 0 failed"),
+    (S, "41 imported, none rejected"),
+    (S, "41 rows imported with zero rejected"),
+    (S, "Rejected: 0, imported: 41"),
+    (S, "Failed = 0; imported = 41"),
+    (S, "0 rejected"),
+    (S, "no rows were rejected, 41 imported"),
+    (S, "Build: 4 succeeded, 0 failed, 0 up-to-date, 0 skipped"),
+    (S, "41 importiert, 0 abgelehnt"),
+    (F, "10 passed, 2 failed"),
+    (F, "0 passed, 12 failed"),
+    (F, "12 passed, 10 failed"),
+    (F, "failed: 2, passed: 10"),
+    (F, "none imported, 41 rejected"),
+    (F, "Rejected: 41, imported: 0"),
+    (F, "Failed: 0 of 41 rows imported"),
+    (F, "Error: 0 rows imported"),
+    (F, "Import failed: 0 rows written"),
+    (F, "0 errors, import rejected"),
+    (F, "Deploy failed, 0 retries left"),
+    (F, "Build: 0 succeeded, 1 failed, 0 up-to-date, 0 skipped"),
+    (F, "No access: request denied"),
+]
+
+
+@pytest.mark.parametrize(("outcome", "text"), COUNTS)
+def test_a_count_of_no_failures_is_no_failure(outcome: Outcome, text: str) -> None:
+    """Nothing that failed is counted as nothing, before or after the word; anything else beside it still counts."""
+    seen = observe(text, effect=WRITE, tool="import_rows")
+    assert seen.outcome is outcome, seen.evidence
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tool", "result"),
+    [
+        (S, "sync_contacts", {"added": 0, "updated": 0, "unchanged": 55}),
+        (S, "mirror_bucket", {"copied": 0, "deleted": 0, "uptodate": 9}),
+        (F, "sync_contacts", {"added": 0, "unchanged": 2, "failed": 53}),
+        (E, "update_contacts", {"updated": 0, "unchanged": 55}),
+        (E, "sync_contacts", {"added": 0, "updated": 0}),
+    ],
+)
+def test_nothing_to_bring_into_line_is_a_good_end(outcome: Outcome, tool: str, result: object) -> None:
+    """A tool that only brings things into line did so where all of them stand unchanged."""
+    assert observe(result, effect=WRITE, tool=tool).outcome is outcome
+
+
 PIECES = ["error: ", "a: ", "Error: x\n    at y\n", "not ", "failed ", "will be once ", "kann nicht ", "審査 ",
           "<a b='c'>", "'a' ", "1 ok 2 ", "0 rows ", "( ",
           "x(1,1) ", "\n    at ", "[ERROR", "A(b=c, ", "is being "]  # fmt: skip

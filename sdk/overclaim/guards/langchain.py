@@ -30,6 +30,7 @@ def guard(*, retries: int = 1) -> Any:
     still claims too much passes then, with its verdict on the run's span. Without `overclaim.instrument()` every answer
     passes. What the agent said first stays among its messages, with what it was told. Where the model cannot answer
     again, for an outage or since the graph's `recursion_limit` is near, what it said first is the answer.
+    The guard is a step of the graph, which counts for that limit.
 
     Args:
         retries: how often the model may answer again to one message of the user.

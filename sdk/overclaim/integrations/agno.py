@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from inspect import isasyncgen, iscoroutine, isgenerator
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.trace import TracerProvider
 
@@ -25,6 +25,7 @@ _ASKED = ("get_run_messages", "aget_run_messages"), ("_get_run_messages", "_aget
 _RESUMES = ("continue_run", "acontinue_run")
 _SAID, _SAID_LAST = ("RunContent", "TeamRunContent"), ("RunCompleted", "TeamRunCompleted")
 _MAX_SAID = 65_536
+_HARMLESS = (None, "function", "web_search", "web_search_preview", "file_search")  # or calls that come back to us
 _RECALLED = ("<summary_of_previous_interactions>", "<memories_from_previous_interactions>")  # in a system message
 
 
@@ -258,6 +259,13 @@ async def _iterated(result: Any, heard: _Heard) -> AsyncIterator[Any]:
         await watched.aclose()
 
 
+def _has_tools_of_provider(tools: Any) -> bool:
+    """Whether the model's provider runs tools itself, whose calls do not show here."""
+    listed = cast("list[Any]", tools) if isinstance(tools, list) else []
+    specified = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+    return any(one.get("type") not in _HARMLESS for one in specified)
+
+
 class _Heard:
     """What an agent or team says in one run, at once or in pieces. resumed: whether it goes on with a paused one."""
 
@@ -273,7 +281,7 @@ class _Heard:
         try:
             model = getattr(getattr(owner, "model", None), "id", None)
             scope = hooks.agent_run(owner.name or "", model=model, answer=self.answer)
-            if self._resumed:
+            if self._resumed or _has_tools_of_provider(owner.tools):
                 goes_on(scope)
             return scope
         except Exception as error:

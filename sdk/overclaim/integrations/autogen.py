@@ -61,7 +61,7 @@ def off() -> None:
 def _patch_class(patches: Patches, used: object, name: str, begin: Begin) -> None:
     """Watch a function of an object's class where it is defined; one that is watched already stays as it is."""
     owner = next(one for one in type(used).__mro__ if name in vars(one))
-    patches.around(owner, name, begin)
+    patches.around_method(owner, name, begin)
 
 
 def _tool_used(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:

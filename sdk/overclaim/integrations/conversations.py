@@ -22,22 +22,24 @@ def goes_on(scope: Scope | None) -> None:
         return
     token = enter(scope)
     try:
-        goes_on_here()
+        run = live_run()
+        if run is not None and _speaks(run, _agent(current_record())):
+            _note(run, every=False)
     finally:
         leave(token)
 
 
 @fail_open
 def goes_on_here() -> None:
-    """Note the same of the run around this place, for hooks that hear of it in its midst."""
-    run = live_run()
-    if run is None or not _speaks(run, _agent(current_record())):
-        return
-    run.earlier = True
-    around = run.outer
-    while around is not None and not around.hooked:  # the program's own run, whose answer is this agent's
-        around.earlier = True
-        around = around.outer
+    """Note the same in the midst of a run, where something that was done elsewhere comes in, whichever agent it is."""
+    _note(live_run(), every=True)
+
+
+def _note(run: RunState | None, *, every: bool) -> None:
+    """Note it of a run and of those around it: of the program's own, whose answer is this agent's, or of all."""
+    while run is not None:
+        run.earlier = True
+        run = run.outer if run.outer is not None and (every or not run.outer.hooked) else None
 
 
 class Recalling:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.trace import TracerProvider
 
@@ -73,8 +73,9 @@ def _agent(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
     model = getattr(agent.llm, "model", None)
     scope = agent_run(agent.role, model=model if isinstance(model, str) else None, answer=_answer)
     asked: Any = args[1] if len(args) > 1 else kwargs.get("messages")
-    listed: Any = asked if isinstance(asked, list) else ()
-    if kwargs.get("from_checkpoint") is not None or any(one.get("role") == "assistant" for one in listed):
+    listed = cast("list[Any]", asked) if isinstance(asked, list) else []
+    spoken = any(isinstance(one, dict) and cast("dict[str, Any]", one).get("role") == "assistant" for one in listed)
+    if spoken or kwargs.get("from_checkpoint") is not None:
         goes_on(scope)
     return scope
 

@@ -18,7 +18,7 @@ from opentelemetry.trace import TracerProvider
 from overclaim._fail_open import fail_open
 from overclaim._hooks import Reply, agent_run, plain, tool_call
 from overclaim._wrapping import Arguments, Scope
-from overclaim.integrations.conversations import goes_on_here
+from overclaim.integrations.conversations import Recalling, goes_on_here
 from overclaim.integrations.patching import Patches
 
 __all__ = ["off", "on", "probe"]
@@ -51,6 +51,7 @@ def on(provider: TracerProvider) -> None:
         _PATCHES.around(runners.Runner, "run_async", _run)
         _PATCHES.around(plugins.PluginManager, "run_on_event_callback", _event)
         _PATCHES.around(plugins.PluginManager, "run_before_run_callback", _begun)
+        _PATCHES.around(import_module("google.adk.agents.context").Context, "search_memory", _remembered)
         _PATCHES.around(plugins.PluginManager, "run_before_tool_callback", _before_tool)
         _PATCHES.around(import_module(f"{_WHERE}._caller"), "_run_callbacks", _before_tool)
     except AttributeError:
@@ -122,6 +123,15 @@ def _begun(args: Arguments, kwargs: dict[str, Any]) -> None:
     events: Any = kwargs["invocation_context"].session.events
     if any(event.author != "user" or event.actions.compaction for event in events):
         goes_on_here()
+
+
+def _remembered(args: Arguments, kwargs: dict[str, Any]) -> Scope:
+    """A memory tells of what was said and done in other sessions."""
+    return Recalling(_memories)
+
+
+def _memories(found: Any) -> bool:
+    return bool(found.memories)
 
 
 def _run(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:

@@ -90,7 +90,9 @@ def _hear(outputs: Any) -> None:
         return
     said = [index for index, one in enumerate(messages) if one.role.value == "assistant"]
     asked = [index for index, one in enumerate(messages) if one.role.value == "user"]
-    run.earlier = run.earlier or bool(said and asked and said[0] < asked[-1])  # done before, perhaps by another agent
+    results = sum(one.role.value == "tool" for one in messages)
+    before = bool(said and asked and said[0] < asked[-1]) or results > len(run.calls)
+    run.earlier = run.earlier or before  # done before, perhaps by another agent
     if not said or said[-1] != len(messages) - 1:
         return
     if record is not None and record.run is run and record.span_id != run.span_id:

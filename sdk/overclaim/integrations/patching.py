@@ -11,12 +11,14 @@ from collections.abc import Callable
 from importlib import import_module
 from types import FunctionType
 from typing import Any, cast
+from weakref import WeakKeyDictionary, ref
 
 from overclaim._fail_open import report
 from overclaim._wrapping import Arguments, Scope, Start, wrap
 
 Begin = Callable[[Arguments, dict[str, Any]], Scope | None]
 _MARK = "_overclaim_patched"
+_SELF = "_overclaim_self"
 _KINDS: tuple[type, ...] = (classmethod, staticmethod)
 
 
@@ -26,6 +28,7 @@ class Patches:
     def __init__(self, name: str) -> None:
         self._name = name
         self._undo: list[Callable[[], None]] = []
+        self._kinds: WeakKeyDictionary[type, set[str]] = WeakKeyDictionary()
 
     @property
     def on(self) -> bool:
@@ -60,17 +63,48 @@ class Patches:
         setattr(owner, name, placed)
         self._undo.append(lambda: _restore(owner, name, placed, None if inherited else found))
 
+    def around_method(self, owner: type, name: str, begin: Begin) -> None:
+        """The same for a method of a class of the program's, which this does not keep alive.
+
+        Raises:
+            AttributeError: the class itself has no such function; the message names it.
+        """
+        found: Any = inspect.getattr_static(owner, name)
+        if type(found) is not FunctionType or name not in vars(owner):
+            self.around(owner, name, begin)
+            return
+        if getattr(found, _MARK, False):
+            return
+        ours: Any = wrap(found, self._guarded(name, begin))
+        setattr(ours, _MARK, True)
+        setattr(ours, _SELF, ref(ours))  # so that a copy of its attributes is not taken for it
+        setattr(owner, name, ours)
+        self._kinds.setdefault(owner, set()).add(name)
+
     def later(self, undo: Callable[[], None]) -> None:
         """Have something else undone with the patches, such as a callback that was registered."""
         self._undo.append(undo)
 
     def undo(self) -> None:
         """Undo all, last first; one that fails does not stop the others."""
+        for owner, names in list(self._kinds.items()):
+            for name in names:
+                self._put_back(owner, name)
+        self._kinds.clear()
         while self._undo:
             try:
                 self._undo.pop()()
             except Exception as error:
                 report(f"undo {self._name}", error)
+
+    def _put_back(self, owner: type, name: str) -> None:
+        try:
+            ours: Any = vars(owner).get(name)
+            mine: Any = getattr(ours, _SELF, None)
+            if mine is not None and mine() is ours:
+                setattr(owner, name, ours.__wrapped__)
+        except Exception as error:
+            report(f"undo {self._name}", error)
 
     def _guarded(self, name: str, begin: Begin) -> Start:
         def start(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:

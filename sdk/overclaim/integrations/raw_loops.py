@@ -281,7 +281,7 @@ def _taken(told: Told, request: Request, owner: RunState | None) -> _Waiting | N
     """The call that a result is of, where the result is new. owner: the run that it belongs to."""
     copy = request.asked.get(told.id)
     repeated = _Waiting(copy) if copy is not None else None
-    result = hash(_written(told.result))
+    result = hash(told.result if isinstance(told.result, str) else _written(told.result))
     known = _known.get(owner) if owner is not None else None
     with _lock:
         waiting = known.take(told.id, repeated.key if repeated is not None else None) if known is not None else None

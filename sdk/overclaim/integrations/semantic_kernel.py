@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from functools import wraps
 from importlib import import_module
+from inspect import isasyncgenfunction, iscoroutinefunction
+from types import TracebackType
 from typing import Any
 
 from opentelemetry.trace import TracerProvider
@@ -18,7 +20,7 @@ from overclaim._fail_open import fail_open, report
 from overclaim._hooks import Reply, agent_run, answered, tool_call
 from overclaim._record import current_record
 from overclaim._run import live_run
-from overclaim._wrapping import Arguments, Scope, wrap
+from overclaim._wrapping import Arguments, Scope, enter, leave, wrap
 from overclaim.integrations.conversations import goes_on
 from overclaim.integrations.parts import Part
 from overclaim.integrations.patching import Patches
@@ -153,27 +155,84 @@ def _watch_agents(patches: Patches) -> None:
     base: Any = import_module("semantic_kernel.agents.agent")
     agent: Any = import_module("semantic_kernel.agents.chat_completion.chat_completion_agent").ChatCompletionAgent
     traced: Any = import_module("semantic_kernel.utils.telemetry.agent_diagnostics.decorators")
-    patches.replace(agent, "get_response", _inside(traced.trace_agent_get_response))
-    patches.replace(agent, "invoke", _inside(traced.trace_agent_invocation))
-    patches.replace(agent, "invoke_stream", _inside(traced.trace_agent_streaming_invocation))
+
+    @fail_open
+    def begin(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
+        return None if traced.are_model_diagnostics_enabled() else _agent(args[0])
+
+    def inside(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def opened(one: Any) -> Any:
+            span = original(one)
+            return _Inside(span, one) if isinstance(one, agent) else span
+
+        return opened
+
+    patches.replace(agent, "get_response", lambda original: wrap(_coroutine(original), begin))
+    patches.replace(agent, "invoke", lambda original: wrap(_generator(original), begin))
+    patches.replace(agent, "invoke_stream", lambda original: wrap(_generator(original), begin))
+    patches.replace(traced, "_start_as_current_span", inside)
     patches.around(base.AgentThread, "on_new_message", _heard)
 
 
 AGENTS = Part("semantic_kernel_agents", _watch_agents)
 
 
-def _inside(decorate: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a run between the framework's decorator, which opens its span, and the function."""
+class _Inside:
+    """The framework's own span of an agent, where that is switched on, with the run inside of it."""
 
-    def make(original: Any) -> Any:
-        return decorate(wrap(original.__wrapped__, _agent))
+    def __init__(self, span: Any, agent: Any) -> None:
+        self._span, self._agent = span, agent
+        self._scope: Scope | None = None
+        self._token: Any = None
 
-    return make
+    def __enter__(self) -> Any:
+        span = self._span.__enter__()
+        self._scope = _agent(self._agent)
+        self._token = enter(self._scope) if self._scope is not None else None
+        return span
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> Any:
+        leave(self._token)
+        if self._scope is not None and error is not None:
+            self._scope.raised(error)
+        elif self._scope is not None:
+            self._scope.returned(None)
+        return self._span.__exit__(kind, error, at)
 
 
-def _agent(args: Arguments, kwargs: dict[str, Any]) -> Scope | None:
+def _coroutine(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, as a coroutine function also where somebody put another kind around it."""
+    if iscoroutinefunction(original):
+        return original
+
+    @wraps(original)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return await original(*args, **kwargs)
+
+    return awaited
+
+
+def _generator(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for an asynchronous generator function."""
+    if isasyncgenfunction(original):
+        return original
+
+    @wraps(original)
+    async def iterated(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
+        items = original(*args, **kwargs)
+        try:
+            async for one in items:
+                yield one
+        finally:
+            if hasattr(items, "aclose"):
+                await items.aclose()
+
+    return iterated
+
+
+def _agent(agent: Any) -> Scope | None:
     try:
-        agent: Any = args[0]
         return agent_run(agent.name or "", model=_model(agent.service), answer=_told_already)
     except Exception as error:
         report("semantic_kernel agent", error)

@@ -41,6 +41,7 @@ from overclaim.outcome.binding.listed import listed
 from overclaim.outcome.binding.measures import told_otherwise
 from overclaim.outcome.binding.mismatch import mismatch
 from overclaim.outcome.binding.owned import apart
+from overclaim.outcome.binding.partly import partly
 from overclaim.outcome.binding.targets import kind_of
 from overclaim.outcome.binding.untold import after_failure
 from overclaim.outcome.binding.voice import found_so
@@ -54,6 +55,8 @@ from overclaim.outcome.words import singular, tokens
 
 _CHANGES = ("PUT ", "PATCH ", "DELETE ")
 _CREATED = "201"
+_IDLE = frozenset({"rows.zero", "rows.none"})
+_THERE = re.compile(r"(?:\w+: )?(?:(?:the|an?|this) )?\w+(?: \w+)?(?: is)? already (?:exists?|there|present)\W?", re.I)
 
 
 def bind(
@@ -73,6 +76,7 @@ def bind(
     bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
     bound = tuple(_as_found(one, calls, wants) for one in bound)
     bound = after_failure(bound, reading, calls, asked)
+    bound = partly(_without_idle(bound, calls), calls)
     said = {index for one in bound if _deed(one.claim) for index in one.about}
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
 
@@ -89,6 +93,25 @@ def _changed(one: Evidence) -> bool:
     if one.kind != "http_status" or one.outcome is not Outcome.SUCCESS:
         return False
     return one.target.startswith(_CHANGES) or (one.target.startswith("POST ") and one.value == _CREATED)
+
+
+def _without_idle(bound: tuple[BoundClaim, ...], calls: Sequence[Call]) -> tuple[BoundClaim, ...]:
+    """The claims, where the answer says that there was nothing to do, without the calls that changed nothing."""
+    if not any(_is_moot(one.claim) for one in bound):
+        return bound
+    idle = {call.index for call in calls if bad(call) and {fact.rule for fact in call.observed.evidence} <= _IDLE}
+    return tuple(
+        replace(one, claim=replace(one.claim, action=""), about=(), mismatch=None)
+        if one.about and idle.issuperset(one.about) and one.claim.quantity is None and not one.claim.amounts
+        else one
+        for one in bound
+    )
+
+
+def _is_moot(claim: Claim) -> bool:
+    """Whether it says that nothing was left to do: "the migrations are up to date"."""
+    text = claim.text.lower()
+    return not claim.action and any(phrase in text for phrase in words("near", "moot"))
 
 
 def _as_found(one: BoundClaim, calls: Sequence[Call], wants: frozenset[str]) -> BoundClaim:
@@ -156,7 +179,7 @@ def _was_so_before(claim: Claim, call: Call) -> bool:
     if _was_there(call) and (not claim.action or says(claim.text, "before")):
         return True
     making = call.operation.action in ("create", "delete") and bad(call)
-    return making and not claim.action and says(claim.text, "stood")
+    return making and not claim.action and (says(claim.text, "stood") or any(map(_THERE.fullmatch, call.mentions)))
 
 
 def _carried(chosen: Sequence[Call], calls: Sequence[Call]) -> list[Call]:

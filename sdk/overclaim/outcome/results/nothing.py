@@ -52,17 +52,15 @@ def nothing(view: View) -> list[Evidence]:
         return []
     if set(empties) <= names("error") | names("failed_count") and not zero_total:
         return []
-    if view.context.effect is Effect.WRITE and not empties:
-        return []
-    if view.explicit and not zero_total and _clears(view.context.tool):
+    if (view.context.effect is Effect.WRITE and not empties) or (not zero_total and _is_cleared(view)):
         return []
     outcome = Outcome.SUCCESS if view.context.facts.empty_ok else Outcome.EMPTY
     return [Evidence("empty_result", "rows.none", outcome, Grade.INFERRED)]
 
 
-def _clears(tool: str) -> bool:
-    """Whether a tool is named after clearing something, as in `clear_cart`."""
-    return not _CLEARING.isdisjoint(split_name(tool)[:1])
+def _is_cleared(view: View) -> bool:
+    """Whether a tool that clears something, such as `clear_cart`, says that it did."""
+    return view.explicit and not _CLEARING.isdisjoint(split_name(view.context.tool)[:1])
 
 
 def _looked_up(view: View) -> bool:

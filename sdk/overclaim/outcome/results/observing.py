@@ -86,8 +86,9 @@ def observe(
     except Exception:  # whatever the object does, the call it came from must not notice
         _LOG.debug("a result could not be read")  # no more than that: the error may quote it
         found = [_IS_ERROR] if is_error else []
-    work = _work(result if captured else None, found, context) if is_worth_asking(extra) else Work()
-    return decide([*extra, *found], captured=captured, effect=context.effect, work=work)
+    everything = [*extra, *found]
+    work = _work(result if captured else None, everything, context) if is_worth_asking(extra) else Work()
+    return decide(everything, captured=captured, effect=context.effect, work=work)
 
 
 def http_evidence(method: str, url: str, status: int, *, facts: ToolFacts = NO_FACTS, span_id: str = "") -> Evidence:

@@ -6,12 +6,14 @@ another thing of the same kind (a request, a statement, a process) went well, an
 words that the work is done, or it is the later attempt, or it is the one that the tool is named after.
 
 It is the work itself, and decides, where it alone bears the name of the tool, where nothing else went well but what
-only prepares (a login) or only keeps the books (an audit log), and where it looks at what a change came to.
+only prepares (a login) or only keeps the books (an audit log), where it looks at what a change came to, and where it
+fails again and again.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -22,6 +24,7 @@ from overclaim.outcome.results import payload
 
 LOOKS: Final = ("GET ", "HEAD ", "OPTIONS ")
 _MOST_FIELDS = 64
+_MOST_BESIDE = 4  # what fails more often is a batch, such as a crawl
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATEMENTS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "SELECT", "CREATE", "ALTER", "DROP"})
 _PREPARING: Final = frozenset({
@@ -85,7 +88,9 @@ def without_side_work(kept: list[Evidence], work: Work) -> list[Evidence]:
     if not work.words or not is_worth_asking(kept) or any(_is_bad(one) and not _kind(one) for one in kept):
         return kept
     deeds = [_deed(at, one, work) for at, one in enumerate(kept) if _kind(one)]
-    beside = {deed.at for deed in deeds if _failed(deed.one) and _is_beside(deed, deeds, work)}
+    failed = [deed for deed in deeds if _failed(deed.one)]
+    often = {kind for kind, count in Counter(deed.kind for deed in failed).items() if count > _MOST_BESIDE}
+    beside = {deed.at for deed in failed if deed.kind not in often and _is_beside(deed, deeds, work)}
     return [swallowed(one) if at in beside else one for at, one in enumerate(kept)]
 
 
