@@ -137,6 +137,19 @@ def _error_field(view: View) -> list[Evidence]:
     return []
 
 
+def _meta_error(view: View) -> list[Evidence]:
+    """{"data": null, "meta": {"error": {..}}}: nothing came back, and what stands beside it says why."""
+    others = [plain(item) for name, item in view.fields.items() if name != "meta"]
+    if not others or not all(map(payload.is_void, others)):
+        return []
+    held = payload.as_dict(plain(view.fields["meta"]))
+    if held is None:
+        return []
+    errors = View(held, view.context, view.depth + 1).present("error")
+    name = next((name for name, value in errors if has_error(value)), "")
+    return [_flag("flag.error_field", Outcome.FAILURE, name)] if name else []
+
+
 def _nested_status(error: object, view: View) -> list[Evidence]:
     """The HTTP status within an error object, such as {"code": 503}."""
     if not isinstance(error, dict):
@@ -244,6 +257,7 @@ _RULES: tuple[tuple[Rule, tuple[str, ...], tuple[str, ...]], ...] = (
     (_pending_flag, ("pending_flag",), ()),
     (status_words, ("status",), ()),
     (_error_field, ("error",), ()),
+    (_meta_error, (), ("meta",)),
     (_failed_count, ("failed_count",), ()),
     (_shortfall, ("requested",), ()),
     (_touched_nothing, ("done",), ()),
