@@ -28,7 +28,6 @@ from typing import Any, NamedTuple, cast
 from overclaim._calls import Reply as Outcome
 from overclaim._calls import open_call
 from overclaim._hooks import agent_run
-from overclaim._known_tools import register
 from overclaim._mentions import plain_values
 from overclaim._record import same_tool
 from overclaim._run_scope import live_run
@@ -269,12 +268,17 @@ def _let_go() -> None:
 def _know(request: Request, run: RunState | None) -> None:
     """Note which tools there are, so that a call that is missing is missed, unless it may be one of another run."""
     RUNTIME.watching = True
-    for name, description in request.tools:
-        register(name, description)
     if run is not None:
+        _offer(run, request)
         known = _known.setdefault(run, _Known())
         ids = request.asked.keys() | {told.id for told in request.told}
         run.earlier = run.earlier or request.hosted or (request.earlier and not ids & known.ids)
+
+
+def _offer(run: RunState, request: Request) -> None:
+    """Note which tools the model of a run may call."""
+    for name, description in request.tools:
+        run.offer(name, description)
 
 
 def _taken(told: Told, request: Request, owner: RunState | None) -> _Waiting | None:
@@ -341,6 +345,7 @@ def _opened(request: Request) -> _Conversation | None:
     # The calls that show are those that pass through the client, not those of every tool there is.
     state.reported = False
     state.earlier = request.earlier or request.hosted
+    _offer(state, request)
     outer = state.outer
     while outer is not None:
         outer.reported = outer.reported and id(outer) not in _open
