@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from opentelemetry.context import Context, attach, detach
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -40,9 +41,11 @@ class Telemetry:
 def telemetry() -> Iterator[Telemetry]:
     """Spans of one test: overclaim watches a provider of its own."""
     made = Telemetry()
+    outside = attach(Context())  # whatever a test before this one left current
     overclaim.instrument(tracer_provider=made.provider)
     try:
         yield made
     finally:
         overclaim.uninstrument()
         made.provider.shutdown()
+        detach(outside)
