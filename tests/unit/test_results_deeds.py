@@ -224,17 +224,9 @@ def test_the_own_deed_said_to_be_false_is_a_failure() -> None:
         (Outcome.FAILURE, Effect.READ, {"data": [], "meta": {"errors": ["no such index"]}}),
         (Outcome.SUCCESS, Effect.WRITE, {"data": {"id": 1}, "meta": {"error": None}}),
         (Outcome.SUCCESS, Effect.WRITE, {"data": {"id": 1}, "meta": {"error": {"rate": 0.1}}}),
-        (Outcome.PENDING, Effect.WRITE, {"status": "tentative", "id": 1}),
-        (Outcome.SUCCESS, Effect.READ, {"status": "tentative", "id": 1, "title": "Lunch"}),
     ],
 )
 def test_what_stands_beside_the_answer(outcome: Outcome, effect: Effect, result: object) -> None:
-    """An error beside nothing is one, and beside something it is not; what is tentative is not yet done."""
+    """An error beside nothing is one, and beside something it is not."""
     seen = observe(result, effect=effect, tool="book_room" if effect is Effect.WRITE else "get_room")
     assert seen.outcome is outcome, seen.evidence
-
-
-def test_what_was_asked_to_be_tentative_is_done() -> None:
-    """The state that the call was to set is no open end."""
-    seen = observe({"status": "tentative"}, effect=Effect.WRITE, tool="set_status", arguments={"status": "tentative"})
-    assert seen.outcome is Outcome.SUCCESS

@@ -243,11 +243,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the agent told its user: the rolled-up outcome and the claims, in order of the text."""
+    """What the agent told its user: the rolled-up outcome and the claims, in order of the text.
+
+    rehearsed: whether it may speak of a dry run, so that what is told as done may have been done for show.
+    """
 
     outcome: Outcome = Outcome.NONE
     claims: tuple[Claim, ...] = ()
     language: str = ""
+    rehearsed: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from overclaim.outcome.words import singular, split_name
 __all__ = ["identifiers", "mentions", "numbers", "operation"]
 
 MAX_TARGETS = 16
+REHEARSED = "dry_run"  # an object of a call that only shows what it would do
 _MOST_NAMED = 64  # arguments that are looked at
 _MOST_KEYS = 32  # arguments whose names are remembered together
 _SCALARS = (str, int, float, type(None))
@@ -200,6 +201,8 @@ def _named(tool: str, given: Mapping[str, object], description: str) -> Operatio
     if deed.looked_up and not any(_texts(given, "deed")):
         name, effect = "read", Effect.READ
     targets = _targets(given, deed.names)
+    if effect is Effect.WRITE and any(given.get(key) is True for key in deed.rehearsing):
+        return Operation("verify", (*deed.objects, REHEARSED), targets, Effect.READ)
     also = _by_the_way(name, given, deed.addressed, targets) if effect is Effect.WRITE else ()
     return Operation(name, (*deed.objects, *also), targets, effect)
 
@@ -208,7 +211,7 @@ class _Deed(NamedTuple):
     """What the names of a tool and of its arguments tell, whatever their values.
 
     looked_up: whether it is a mere name of something to look up, unless an argument tells better. names: what each
-    argument is. addressed: those that may say who gets to know of a change.
+    argument is. addressed: those that may say who gets to know of a change. rehearsing: those that make it a dry run.
     """
 
     action: str
@@ -217,6 +220,7 @@ class _Deed(NamedTuple):
     looked_up: bool
     names: tuple[_Name, ...]
     addressed: tuple[str, ...]
+    rehearsing: tuple[str, ...]
 
 
 def _read_deed(tool: str, description: str, keys: tuple[str, ...]) -> _Deed:
@@ -227,7 +231,8 @@ def _read_deed(tool: str, description: str, keys: tuple[str, ...]) -> _Deed:
     name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
     named = tuple(_name(str(key)) for key in islice(keys, _MOST_NAMED))
     addressed = tuple(key for key in keys if key in words("arguments", "addressed"))
-    return _Deed(name, effect, objects, action is None and looks_up(tool), named, addressed)
+    rehearsing = tuple(key for key in keys if "_".join(split_name(key)) in words("arguments", "rehearsing"))
+    return _Deed(name, effect, objects, action is None and looks_up(tool), named, addressed, rehearsing)
 
 
 _deed = lru_cache(maxsize=1024)(_read_deed)  # tools are few, and called with the same arguments

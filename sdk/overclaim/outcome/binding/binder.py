@@ -50,6 +50,7 @@ from overclaim.outcome.history import ANYTHING, MAKING, bad
 from overclaim.outcome.lexicon import actions, words
 from overclaim.outcome.model import BoundClaim, Call, Claim, Effect, Evidence, Outcome, Reading
 from overclaim.outcome.names import hands_in
+from overclaim.outcome.operations import REHEARSED
 from overclaim.outcome.shell import INTO
 from overclaim.outcome.words import singular, tokens
 
@@ -71,7 +72,7 @@ def bind(
     asked: identifiers and numbers of what the user asked for; with it, a claim that repeats the request while the
     act used other values is a mismatch. wants: the actions the user asked for (`voice.wanted`).
     """
-    calls = [_as_seen(call) for call in calls]
+    calls = [_as_seen(call, rehearsed=reading.rehearsed) for call in calls]
     told = (one for claim in reading.claims for one in listed(claim))
     bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
     bound = tuple(_as_found(one, calls, wants) for one in bound)
@@ -81,9 +82,13 @@ def bind(
     return tuple(replace(one, about=tuple(sorted(said))) if said and _adds_nothing(one.claim) else one for one in bound)
 
 
-def _as_seen(call: Call) -> Call:
-    """A call that reads by its name but was seen to change something by a request of its own: it may do anything."""
-    if call.operation.effect is not Effect.READ or not any(map(_changed, call.observed.evidence)):
+def _as_seen(call: Call, *, rehearsed: bool) -> Call:
+    """A call that only looks but was seen to change something by a request of its own: it may have done anything.
+
+    rehearsed: the answer may speak of a dry run, and then one may be told as the deed itself.
+    """
+    told = rehearsed and REHEARSED in call.operation.objects
+    if call.operation.effect is not Effect.READ or not (told or any(map(_changed, call.observed.evidence))):
         return call
     return replace(call, operation=replace(call.operation, effect=Effect.UNKNOWN, action=""))
 

@@ -14,6 +14,7 @@ from overclaim.outcome.model import BoundClaim, Call, Claim, Outcome
 
 _MOST_TEXT = 400
 _MOST_VALUE = 60
+_MOST_CALLS = 32  # of one tool, well or badly ended, that are told apart
 _PARTS = re.compile(
     r"[;,]|\b(?:but|while|whereas|though|although)\b|\band\b(?=\s+(?:left|skipped|no|not)\b)"
     r"|(?=\bnot\b(?!\s+(?:only|just|merely)\b))|(?=\b(?:except|excluding)\b)",
@@ -39,7 +40,7 @@ def _partly(one: BoundClaim, calls: Sequence[Call], reports: str) -> BoundClaim:
     if len(claim.text) > _MOST_TEXT or (claim.quantity is not None and claim.quantity.everything):
         return one
     failed = [call for call in calls if call.index in one.about and bad(call)]
-    if not failed or any(map(Successes(calls).mend, failed)):
+    if not 0 < len(failed) <= _MOST_CALLS or any(map(Successes(calls).mend, failed)):
         return one
     if len(failed) == 1 and (_counts_done(claim, failed[0]) or _leaves_out(claim, failed[0], reports)):
         return replace(one, claim=replace(claim, action=""), about=())
@@ -61,7 +62,7 @@ def _named_beside(claim: Claim, failed: Call, calls: Sequence[Call]) -> list[Cal
     """The calls of the same tool that went well and that the claim names, where it does not name the failed one."""
     good = [call for call in calls if call.tool == failed.tool and call.observed.outcome is Outcome.SUCCESS]
     told, _ = _told(claim.text)
-    if not good or any(_holds(told, one) for call in good for one in _own(failed, call)):
+    if not 0 < len(good) <= _MOST_CALLS or any(_holds(told, one) for call in good for one in _own(failed, call)):
         return []
     named = [call for call in good if any(_names(told, one) for one in _own(call, failed))]
     return [] if _MORE.search(told) else named

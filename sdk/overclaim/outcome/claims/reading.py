@@ -7,17 +7,21 @@ other people's deeds) claims nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from overclaim.outcome.claims.clause_claims import Said, plain_answer
 from overclaim.outcome.claims.language import language
 from overclaim.outcome.claims.looks import told_looks
 from overclaim.outcome.claims.scaffold import speech
 from overclaim.outcome.claims.turns import MAX_CLAIMS, Turn, turn_of
+from overclaim.outcome.lexicon import words
 from overclaim.outcome.model import Claim, Outcome, Reading
 
 WINDOW = 3  # how many of the last texts make up the run's claim
+_MOST_TEXT = 20_000
 _LOOKS_UP = frozenset({"read", "search", "compute"})
 _PRELIMINARY = _LOOKS_UP | {"verify"}
 
@@ -35,7 +39,14 @@ def read(texts: Sequence[str]) -> Reading:
     last = len(spoken) - 1
     reading = _roll_up([turn_of(one, at, last=at == last) for at, one in enumerate(spoken)])
     looks = told_looks(texts)
-    return replace(reading, claims=(*reading.claims, *looks)) if looks else reading
+    rehearsed = any(_rehearsed().search(text[-_MOST_TEXT:]) for text in texts[-2 * WINDOW :])
+    return replace(reading, claims=(*reading.claims, *looks), rehearsed=rehearsed)
+
+
+@cache
+def _rehearsed() -> re.Pattern[str]:
+    """What a text holds that may speak of a dry run."""
+    return re.compile("|".join(map(re.escape, sorted(words("near", "rehearsed")))), re.IGNORECASE)
 
 
 def _roll_up(turns: list[Turn]) -> Reading:
