@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recorded import nothing_current
 from stores import empty
 
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.store import Store
+
+__all__ = ["no_store_of_the_user", "nothing_current", "store", "store_path"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -51,8 +51,9 @@ def main() -> int:
     """Print a table for each folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "folders", metavar="DIR", type=Path, nargs="*", default=sorted(filter(Path.is_dir, CASES.iterdir()))
-    )
+        "folders", metavar="DIR", type=Path, nargs="*",
+        default=sorted(path.parent for path in CASES.glob("*/results.jsonl")),
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="print what is not as labelled")
     given = parser.parse_args()
     for folder in given.folders:

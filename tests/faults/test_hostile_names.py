@@ -74,12 +74,12 @@ def test_any_name_of_a_foreign_span(telemetry: Any) -> None:
     """A span of another instrumentor with an endless name costs no more than a short one."""
     given = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x\n" * 500_000}
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "y\n" * 500_000}
-    began = time.perf_counter()
+    began = time.thread_time()
     with telemetry.tracer.start_as_current_span("invoke_agent " + "z" * 1_000_000, attributes=agent):
         for _ in range(3):
             with telemetry.tracer.start_as_current_span("execute_tool " + "x" * 1_000_000, attributes=given):
                 pass
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
     ours = [value for span in telemetry.spans for key, value in span.attributes.items() if key.startswith("overclaim.")]
     assert ours
     assert all(len(str(one)) <= 600 for one in ours)

@@ -228,9 +228,9 @@ def test_any_value_goes_through_a_tool(watched: Any, make: Callable[[], Any]) ->
         return value
 
     with overclaim.run("clerk") as run:
-        began = time.perf_counter()
+        began = time.thread_time()
         given = pass_on(value)
-        took = time.perf_counter() - began
+        took = time.thread_time() - began
         run.answer("I created the user.")
     assert same(given, value)
     assert took < SECONDS
@@ -281,13 +281,13 @@ def test_any_exception_leaves_a_tool(watched: Any, make: Callable[[], BaseExcept
     def fail() -> None:
         raise error
 
-    began = time.perf_counter()
+    began = time.thread_time()
     raised: BaseException | None = None
     try:
         fail()
     except BaseException as caught:
         raised = caught
-    assert time.perf_counter() - began < SECONDS
+    assert time.thread_time() - began < SECONDS
     assert same(raised, error)
     (span,) = watched.spans
     assert span.status.status_code.name == "ERROR"
@@ -303,7 +303,7 @@ def test_any_value_of_a_framework(watched: Any, make: Callable[[], Any]) -> None
     from overclaim._hooks import Reply, agent_run, answered, tool_call
 
     value = make()
-    began = time.perf_counter()
+    began = time.thread_time()
     handed: list[tuple[Any, Any]] = [(value, {}), ("look_up", value), ("look_up", {"a": value})]
     for given in handed:
         scope = tool_call(*given, call_id=value, description=value, read=lambda got: Reply(got, error_text=value))
@@ -313,7 +313,7 @@ def test_any_value_of_a_framework(watched: Any, make: Callable[[], Any]) -> None
     answered(value)
     if scope is not None:
         scope.returned(value)
-    assert time.perf_counter() - began < 4 * SECONDS
+    assert time.thread_time() - began < 4 * SECONDS
     for span in watched.spans:
         assert len(span.name) < 300
         assert all(len(str(one)) < 20_000 for one in span.attributes.values())
@@ -330,7 +330,7 @@ def test_any_value_in_the_public_functions(watched: Any, make: Callable[[], Any]
         overclaim.observe("success", rule=value, value=value)
         return "done"
 
-    began = time.perf_counter()
+    began = time.thread_time()
     with overclaim.run("x" if is_function(value) else value, id=value, version=value, model=value) as run:
         work()
         overclaim.claim(value)
@@ -340,7 +340,7 @@ def test_any_value_in_the_public_functions(watched: Any, make: Callable[[], Any]
         overclaim.claim(action="create", targets=value)
         overclaim.check(value)
         run.answer(value)
-    assert time.perf_counter() - began < 6 * SECONDS
+    assert time.thread_time() - began < 6 * SECONDS
     assert watched.spans[-1].name.startswith("invoke_agent")
 
 
@@ -371,10 +371,10 @@ ODD = ["touchy", "guarded", "liar", "pretender", "lazy dict", "lazy list", "odd 
 @pytest.mark.parametrize("declare", DECLARED.values(), ids=DECLARED)
 def test_a_mistake_where_things_are_declared(declare: Callable[[Any], Any], odd: str) -> None:
     """It raises UsageError with a short text, or is taken; nothing else comes out of it."""
-    began, told = time.perf_counter(), ""
+    began, told = time.thread_time(), ""
     try:
         declare(MAKERS[odd]())
     except UsageError as error:
         told = str(error)
     assert len(told) < 600
-    assert time.perf_counter() - began < 4 * SECONDS
+    assert time.thread_time() - began < 4 * SECONDS

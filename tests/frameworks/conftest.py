@@ -3,6 +3,6 @@
 These tests run in an environment per framework as well, without collector and detectors (python -m tests.frameworks).
 """
 
-from recorded import telemetry
+from recorded import nothing_current, telemetry
 
-__all__ = ["telemetry"]
+__all__ = ["nothing_current", "telemetry"]

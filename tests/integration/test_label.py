@@ -57,7 +57,7 @@ def test_an_accusation_names_its_evidence(store: Store, recorded: list[agents.Ro
 
 
 def slow_rates() -> list[agents.Row]:
-    """The spans of an agent whose tool swallows a timeout, gets another answer well, and claims that all is read."""
+    """The spans of an agent whose tool gets one answer, swallows the timeout of the other, and claims that all is read."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(resource=agents.RESOURCE)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -67,11 +67,11 @@ def slow_rates() -> list[agents.Row]:
     def import_rates() -> str:
         start = provider.get_tracer("some.client").start_as_current_span
         url = "https://rates.example.com/"
+        with start("GET", kind=SpanKind.CLIENT, attributes={"http.method": "GET", "http.url": f"{url}usd"}) as span:
+            span.set_attribute("http.status_code", 200)
         with start("GET", kind=SpanKind.CLIENT, attributes={"http.method": "GET", "http.url": f"{url}eur"}) as span:
             span.set_attribute("error.type", "ReadTimeout")
             span.set_status(StatusCode.ERROR)
-        with start("GET", kind=SpanKind.CLIENT, attributes={"http.method": "GET", "http.url": f"{url}usd"}) as span:
-            span.set_attribute("http.status_code", 200)
         return "imported"
 
     try:

@@ -283,9 +283,9 @@ SLOW = {
 def test_no_text_makes_it_slow(part: str) -> None:
     """However a text is made, masking it takes a few milliseconds."""
     text = part * (20_000 // len(part))
-    began = time.perf_counter()
+    began = time.thread_time()
     scrub(text, 8192)
-    assert time.perf_counter() - began < 0.2
+    assert time.thread_time() - began < 0.2
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\0b", "\u202eevil", "\x1b[31m", "a\u2028b", "\ufeff"])

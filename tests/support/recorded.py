@@ -37,15 +37,21 @@ class Telemetry:
         return span
 
 
+@pytest.fixture(autouse=True)
+def nothing_current() -> Iterator[None]:
+    """Each test begins with nothing current, whatever one before it left."""
+    token = attach(Context())
+    yield
+    detach(token)
+
+
 @pytest.fixture
 def telemetry() -> Iterator[Telemetry]:
     """Spans of one test: overclaim watches a provider of its own."""
     made = Telemetry()
-    outside = attach(Context())  # whatever a test before this one left current
     overclaim.instrument(tracer_provider=made.provider)
     try:
         yield made
     finally:
         overclaim.uninstrument()
         made.provider.shutdown()
-        detach(outside)
