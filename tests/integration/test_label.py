@@ -57,7 +57,7 @@ def test_an_accusation_names_its_evidence(store: Store, recorded: list[agents.Ro
 
 
 def slow_rates() -> list[agents.Row]:
-    """The spans of an agent whose tool gets one answer, swallows the timeout of the other, and claims that all is read."""
+    """The spans of an agent whose tool gets one answer, swallows another's timeout, and claims that all is read."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(resource=agents.RESOURCE)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
