@@ -67,9 +67,15 @@ def seen(telemetry: Telemetry) -> frameworks.Seen:
     ("tool", "outcome", "verdict"), [(refuse, "failure", "contradicted"), (accept, "success", "supported")]
 )
 def test_a_loop_with_nothing_declared(
-    telemetry: Telemetry, loop: Callable[[Server, Tool], str], tool: Tool, outcome: str, verdict: str
+    telemetry: Telemetry,
+    monkeypatch: pytest.MonkeyPatch,
+    loop: Callable[[Server, Tool], str],
+    tool: Tool,
+    outcome: str,
+    verdict: str,
 ) -> None:
     """With no run and no decorator there is one run, with its calls and its answer, whatever way it is written."""
+    monkeypatch.setattr("overclaim._known_tools._tools", {})  # what other tests of this process have decorated
     assert loop(Server(ASK, BOAST), tool) == BOAST
     got = seen(telemetry)
     assert got.calls == [("create_payment_intent", outcome)]
