@@ -16,13 +16,13 @@ from overclaim._errors import OverclaimError
 from overclaim._version import __version__
 from overclaim.expectations import Expectations, chosen
 from overclaim_collector.addresses import listening_socket, with_port
-from overclaim_collector.api import Api
 from overclaim_collector.config import ServeConfig
-from overclaim_collector.grpc_receiver import GrpcReceiver, port_in_use
-from overclaim_collector.http_receiver import HttpReceiver
-from overclaim_collector.http_server import HttpServer
-from overclaim_collector.ingest import Ingest
-from overclaim_collector.writer import Counts, Writer
+from overclaim_collector.receivers.grpc import GrpcReceiver, port_in_use
+from overclaim_collector.receivers.http import HttpReceiver
+from overclaim_collector.receivers.ingest import Ingest
+from overclaim_collector.web.api import Api
+from overclaim_collector.web.http_server import HttpServer
+from overclaim_collector.writing.writer import Counts, Writer
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.retention import keep

@@ -23,9 +23,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from overclaim._errors import InputError, OverclaimError
-from overclaim_collector.admission import Admission
 from overclaim_collector.config import ServeConfig, load
-from overclaim_collector.inflate import MAX_BODY, inflate
+from overclaim_collector.receivers.admission import Admission
+from overclaim_collector.receivers.inflate import MAX_BODY, inflate
 from overclaim_collector.refusal import Reason, Refusal
 from overclaim_collector.server import Server
 from overclaim_detectors.opening import open_store

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from overclaim_collector.otlp.spans import COLUMNS, Row
 from overclaim_collector.refusal import Refusal
-from overclaim_collector.rows import COLUMNS, Row
-from overclaim_collector.writer import Writer
+from overclaim_collector.writing.writer import Writer
 from overclaim_detectors.store import Store
 
 

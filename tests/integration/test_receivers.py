@@ -28,8 +28,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from overclaim_collector.config import ServeConfig
-from overclaim_collector.otlp import Encoding, decode
-from overclaim_collector.rows import COLUMNS
+from overclaim_collector.otlp.decoding import Encoding, decode
+from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_collector.server import Server
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.store import QueryError

@@ -9,7 +9,7 @@ from stores import receive
 
 from overclaim._errors import InputError
 from overclaim_collector.config import ServeConfig, load
-from overclaim_collector.rows import COLUMNS
+from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_collector.server import Server
 from overclaim_detectors import sql
 from overclaim_detectors.retention import keep

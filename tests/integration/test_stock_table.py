@@ -9,7 +9,7 @@ import pytest
 import scripted_agents as agents
 from stores import receive
 
-from overclaim_collector.rows import COLUMNS
+from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_detectors import sql
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store

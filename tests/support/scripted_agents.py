@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import overclaim
-from overclaim_collector.otlp import Encoding, decode
+from overclaim_collector.otlp.decoding import Encoding, decode
 
 Row = tuple[Any, ...]
 ANSWER = "I have created the user ann@example.com."

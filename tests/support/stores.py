@@ -7,7 +7,7 @@ from typing import Any
 
 from overclaim.outcome.model import Run
 from overclaim.reading.spans import Span
-from overclaim_collector.rows import COLUMNS
+from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_detectors import rows
 from overclaim_detectors.inbox import Batch
 from overclaim_detectors.store import Store

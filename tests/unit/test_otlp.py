@@ -12,11 +12,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from overclaim_collector import shape
-from overclaim_collector.otlp import Encoding, decode
+from overclaim_collector.otlp import shape
+from overclaim_collector.otlp.decoding import Encoding, decode
+from overclaim_collector.otlp.spans import COLUMNS, Rows
+from overclaim_collector.otlp.value_text import float_text
 from overclaim_collector.refusal import Reason, Refusal
-from overclaim_collector.rows import COLUMNS, Rows
-from overclaim_collector.value_text import float_text
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SPAN = "b7ad6b7169203331"

@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
 
-from overclaim_collector.admission import Claim
+from overclaim_collector.receivers.admission import Claim
 from overclaim_collector.refusal import Reason, Refusal, too_large
 
 # A sender that sends nothing at all for so long has stalled.

@@ -7,13 +7,13 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from overclaim_collector import otlp
-from overclaim_collector.admission import Admission, Claim
-from overclaim_collector.inflate import inflate
-from overclaim_collector.otlp import Encoding
+from overclaim_collector.otlp import decoding
+from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.otlp.spans import Row
+from overclaim_collector.receivers.admission import Admission, Claim
+from overclaim_collector.receivers.inflate import inflate
 from overclaim_collector.refusal import Refusal, unavailable
-from overclaim_collector.rows import Row
-from overclaim_collector.writer import Writer
+from overclaim_collector.writing.writer import Writer
 
 # How long a sender is kept waiting for the store. Stock exporters wait ten seconds in all.
 PATIENCE: Final = 8.0
@@ -54,7 +54,7 @@ class Ingest:
         plain = inflate(body, compression)
         if plain is not body:
             claim.take(len(plain))
-        result = otlp.decode(plain, encoding)
+        result = decoding.decode(plain, encoding)
         refused = result.refused.total()
         self._writer.count_refused(refused)
         if result.rows:

@@ -8,9 +8,9 @@ from enum import Enum
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from overclaim_collector import otlp_json, rows, shape
+from overclaim_collector.otlp import json_reader, shape, spans
+from overclaim_collector.otlp.spans import Rows
 from overclaim_collector.refusal import invalid, too_large
-from overclaim_collector.rows import Rows
 
 MAX_SPANS = 100_000
 
@@ -34,10 +34,10 @@ def decode(body: bytes, encoding: Encoding) -> Rows:
     """
     misfits = Counter[str]()
     request = _parse(body, encoding, misfits)
-    spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
-    if spans > MAX_SPANS:
-        raise too_large(f"the request holds {spans} spans, more than {MAX_SPANS}: send smaller batches")
-    result = rows.build(request)
+    count = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
+    if count > MAX_SPANS:
+        raise too_large(f"the request holds {count} spans, more than {MAX_SPANS}: send smaller batches")
+    result = spans.build(request)
     result.refused.update(misfits)
     return result
 
@@ -45,7 +45,7 @@ def decode(body: bytes, encoding: Encoding) -> Rows:
 def _parse(body: bytes, encoding: Encoding, misfits: Counter[str]) -> ExportTraceServiceRequest:
     if encoding is Encoding.JSON:
         shape.check_json(body)
-        return otlp_json.parse(body, misfits)
+        return json_reader.parse(body, misfits)
     shape.check_protobuf(body)
     try:
         return ExportTraceServiceRequest.FromString(body)

@@ -16,7 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from overclaim.reading.otlp_values import from_proto
-from overclaim_collector.value_text import as_text
+from overclaim_collector.otlp.value_text import as_text
 
 TABLE: Final = "otel_traces"
 COLUMNS: Final = (

@@ -19,10 +19,10 @@ from starlette.routing import Route
 
 from overclaim._errors import StoreError
 from overclaim._version import __version__
-from overclaim_collector.bodies import body, drain
-from overclaim_collector.origin import is_foreign
+from overclaim_collector.receivers.bodies import body, drain
 from overclaim_collector.refusal import Refusal, unavailable
-from overclaim_collector.writer import Counts
+from overclaim_collector.web.origin import is_foreign
+from overclaim_collector.writing.writer import Counts
 from overclaim_detectors.store import QueryError, Store
 
 MAX_QUESTION: Final = 1 << 20

@@ -6,8 +6,8 @@ from google.protobuf.json_format import MessageToJson
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from overclaim_collector.ingest import Receipt
-from overclaim_collector.otlp import Encoding
+from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.receivers.ingest import Receipt
 from overclaim_collector.refusal import Refusal
 
 _LONGEST_MESSAGE = 2000

@@ -12,10 +12,10 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from overclaim._errors import InputError
-from overclaim_collector import answers
-from overclaim_collector.inflate import MAX_BODY
-from overclaim_collector.ingest import Ingest
-from overclaim_collector.otlp import Encoding
+from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.receivers import answers
+from overclaim_collector.receivers.inflate import MAX_BODY
+from overclaim_collector.receivers.ingest import Ingest
 from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal
 
 SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
+from overclaim_collector.otlp.spans import COLUMNS, TABLE, Row
 from overclaim_collector.refusal import unavailable
-from overclaim_collector.rows import COLUMNS, TABLE, Row
 
 ENOUGH: Final = 4096
 LINGER: Final = 0.2

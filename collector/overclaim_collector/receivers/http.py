@@ -14,13 +14,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from overclaim_collector import answers
-from overclaim_collector.bodies import body, drain
-from overclaim_collector.inflate import ACCEPTED, MAX_BODY
-from overclaim_collector.ingest import Ingest, Receipt
-from overclaim_collector.origin import is_from_a_site
-from overclaim_collector.otlp import Encoding
+from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.receivers import answers
+from overclaim_collector.receivers.bodies import body, drain
+from overclaim_collector.receivers.inflate import ACCEPTED, MAX_BODY
+from overclaim_collector.receivers.ingest import Ingest, Receipt
 from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal
+from overclaim_collector.web.origin import is_from_a_site
 
 BODY_SECONDS: Final = 30.0
 

@@ -1,0 +1,1 @@
+"""OTLP requests: bytes in, what goes into the store out."""

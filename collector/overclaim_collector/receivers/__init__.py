@@ -1,0 +1,1 @@
+"""How requests come in, over HTTP and gRPC, within limits, and how they are answered."""

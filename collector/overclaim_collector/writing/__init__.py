@@ -1,0 +1,1 @@
+"""How what came in gets into the store, and on to others."""
