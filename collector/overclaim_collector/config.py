@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from overclaim._errors import InputError
 from overclaim_collector.addresses import is_loopback
@@ -18,8 +18,12 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class ServeConfig(BaseModel):
     """The configuration of one server. Port 0 takes a free port.
 
-    retention_days: how long spans are kept, 0 for ever; None leaves that as the store has it. expectations: a file of
-    expectations, or a pack.
+    retention_days: how long spans are kept, 0 for ever; None leaves that as the store has it. max_disk_gib: the oldest
+    spans go when the store takes more. expectations: a file of expectations, or a pack. token: what everybody must show
+    who asks or sends; with ingest_token one can only send. memory_mib: what the process may take. durability: "fsync"
+    acknowledges what is on the disk, "os" what the operating system has. spool_mib: how much waits on disk while the
+    store takes nothing, 0 for none. forward: the base URL of another OTLP/HTTP endpoint that gets everything too;
+    forward_headers: name=value pairs with commas between; forward_mib: how much waits for it in memory.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,6 +36,18 @@ class ServeConfig(BaseModel):
     detect_interval: Annotated[float, Field(gt=0, le=3600)] = 2.0
     retention_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
     expectations: str | None = None
+    token: SecretStr | None = None
+    ingest_token: SecretStr | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    max_disk_gib: Annotated[float, Field(gt=0)] | None = None
+    memory_mib: Annotated[int, Field(ge=512)] = 1536
+    durability: Literal["fsync", "os"] = "fsync"
+    spool_dir: Path | None = None
+    spool_mib: Annotated[int, Field(ge=0)] = 1024
+    forward: str | None = None
+    forward_headers: str = ""
+    forward_mib: Annotated[int, Field(gt=0)] = 64
 
     @field_validator("store")
     @classmethod

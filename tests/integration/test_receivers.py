@@ -26,9 +26,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from otlp_rows import rows_of
 
 from overclaim_collector.config import ServeConfig
-from overclaim_collector.otlp.decoding import Encoding, decode
+from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_collector.server import Server
 from overclaim_detectors.opening import open_store
@@ -153,7 +154,7 @@ def test_the_same_spans_reach_a_second_endpoint_unchanged(server: Server) -> Non
             span.add_event("event", {"number": number})
     provider.shutdown()
     other.stop()
-    theirs = [row for body in other.bodies for row in decode(body, Encoding.PROTOBUF).rows]
+    theirs = [row for body in other.bodies for row in rows_of(body, Encoding.PROTOBUF).rows]
     times = "toUnixTimestamp64Nano(Timestamp), arrayMap(t -> toUnixTimestamp64Nano(t), Events.Timestamp)"
     plain = ["TraceId", "SpanId", "SpanName", "ServiceName", "SpanAttributes", "Duration", "Events.Name"]
     ours = server.store.query(f"SELECT {times}, {', '.join(plain)} FROM otel_traces WHERE ServiceName = 'svc-both'")  # noqa: S608

@@ -12,9 +12,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from otlp_rows import rows_of
 
 import overclaim
-from overclaim_collector.otlp.decoding import Encoding, decode
+from overclaim_collector.otlp.encoding import Encoding
 
 Row = tuple[Any, ...]
 ANSWER = "I have created the user ann@example.com."
@@ -38,7 +39,7 @@ def recording() -> Iterator[Callable[[], list[Row]]]:
 def as_rows(exporter: InMemorySpanExporter) -> list[Row]:
     """The spans as the receivers store them."""
     body = encode_spans(exporter.get_finished_spans()).SerializeToString()
-    return decode(body, Encoding.PROTOBUF).rows
+    return rows_of(body, Encoding.PROTOBUF).rows
 
 
 @overclaim.tool

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from otlp_rows import Rows, rows_of
 
 from overclaim_collector.otlp import shape
-from overclaim_collector.otlp.decoding import Encoding, decode
-from overclaim_collector.otlp.spans import COLUMNS, Rows
+from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.spans import COLUMNS
 from overclaim_collector.otlp.value_text import float_text
 from overclaim_collector.refusal import Reason, Refusal
 
@@ -33,7 +34,7 @@ def from_json(*spans: dict[str, Any], resource: dict[str, Any] | None = None) ->
     """Decode a request with these spans."""
     scope = {"scope": {"name": "scope", "version": "1"}, "spans": list(spans)}
     request = {"resourceSpans": [{"resource": resource or {}, "scopeSpans": [scope]}]}
-    return decode(json.dumps(request).encode(), Encoding.JSON)
+    return rows_of(json.dumps(request).encode(), Encoding.JSON)
 
 
 def proto_span(**changes: Any) -> Span:
@@ -52,7 +53,7 @@ def proto_body(*spans: Span) -> bytes:
 
 def from_proto(*spans: Span) -> Rows:
     """Decode a protobuf request with these spans."""
-    return decode(proto_body(*spans), Encoding.PROTOBUF)
+    return rows_of(proto_body(*spans), Encoding.PROTOBUF)
 
 
 def only(rows: Rows) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def attribute(value: dict[str, Any] | None, key: str = "key") -> str:
 def refusal(body: bytes, encoding: Encoding = Encoding.JSON) -> Refusal:
     """The refusal of a whole request."""
     with pytest.raises(Refusal) as caught:
-        decode(body, encoding)
+        rows_of(body, encoding)
     return caught.value
 
 
@@ -96,7 +97,7 @@ def test_unknown_and_snake_case_keys_are_skipped() -> None:
     span = json_span(future={"deep": [1]}, events=[{"name": "e", "new": 1}], trace_state="a=b")
     row = only(from_json(span))
     assert (row["Events.Name"], row["TraceState"]) == (["e"], "")
-    assert decode(b'{"resource_spans": [{"scope_spans": [{}]}]}', Encoding.JSON).rows == []
+    assert rows_of(b'{"resource_spans": [{"scope_spans": [{}]}]}', Encoding.JSON).rows == []
 
 
 def test_enum_names_are_refused_and_unknown_numbers_are_unspecified() -> None:
@@ -120,7 +121,7 @@ def test_kinds_have_the_exporters_names(kind: tuple[int, str]) -> None:
 )
 def test_a_request_without_spans_is_fine(body: str) -> None:
     """Empty requests and empty envelopes succeed."""
-    result = decode(body.encode(), Encoding.JSON)
+    result = rows_of(body.encode(), Encoding.JSON)
     assert (result.rows, result.message) == ([], "")
 
 
@@ -305,14 +306,14 @@ def test_deep_values_are_refused_and_not_a_crash() -> None:
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
     """Half a surrogate pair is legal JSON and no legal text; the rest of the name survives."""
     body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%s]}]}]}' % json.dumps(json_span(name="a\ud83db")).encode()
-    assert only(decode(body, Encoding.JSON))["SpanName"] == "a\ufffdb"
+    assert only(rows_of(body, Encoding.JSON))["SpanName"] == "a\ufffdb"
 
 
 def test_protobuf_of_the_future_and_without_spans() -> None:
     """Unknown protobuf fields are skipped, and an empty body is an empty request."""
     unknown = struct.pack("BB", 99 << 3 & 0x7F | 0x80 | 2, 99 << 3 >> 7) + b"\x03abc"
-    assert len(decode(proto_body(proto_span()) + unknown, Encoding.PROTOBUF).rows) == 1
-    assert decode(b"", Encoding.PROTOBUF).rows == []
+    assert len(rows_of(proto_body(proto_span()) + unknown, Encoding.PROTOBUF).rows) == 1
+    assert rows_of(b"", Encoding.PROTOBUF).rows == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])

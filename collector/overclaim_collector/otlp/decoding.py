@@ -1,53 +1,57 @@
-"""OTLP trace requests: bytes in, rows of otel_traces out. Limits come before parsing, checks of each span after it."""
+"""OTLP requests: bytes in, a checked message out. Limits come before parsing, checks of each item after it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from enum import Enum
+from dataclasses import dataclass
+from typing import Any, Final
 
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from overclaim_collector.otlp import json_reader, shape, spans
-from overclaim_collector.otlp.spans import Rows
+from overclaim_collector.otlp import json_reader, shape
+from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.items import Checked, Refused
+from overclaim_collector.otlp.signals import TRACES, Signal
 from overclaim_collector.refusal import invalid, too_large
 
-MAX_SPANS = 100_000
+MAX_ITEMS: Final = 100_000
 
 
-class Encoding(Enum):
-    """The two encodings of OTLP, by their media types."""
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A request without its bad items, and what the check of them came to."""
 
-    PROTOBUF = "application/x-protobuf"
-    JSON = "application/json"
+    message: Any
+    checked: Checked
 
 
-def decode(body: bytes, encoding: Encoding) -> Rows:
-    """The rows of an ExportTraceServiceRequest; bad spans are counted in it, good ones kept.
+def decode(body: bytes, encoding: Encoding, signal: Signal = TRACES) -> Decoded:
+    """The checked request in a body.
 
     Args:
         body: the request, uncompressed.
         encoding: how it is written.
+        signal: which signal's request it is.
 
     Raises:
         Refusal: INVALID where it is no such request, TOO_LARGE where it would cost too much memory.
     """
-    misfits = Counter[str]()
-    request = _parse(body, encoding, misfits)
-    count = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
-    if count > MAX_SPANS:
-        raise too_large(f"the request holds {count} spans, more than {MAX_SPANS}: send smaller batches")
-    result = spans.build(request)
-    result.refused.update(misfits)
-    return result
+    misfits: list[Refused] = []
+    message = _parse(body, encoding, signal, misfits)
+    checked = signal.check(message)
+    checked.refused += misfits
+    count = checked.kept + len(checked.refused)
+    if count > MAX_ITEMS:
+        raise too_large(f"the request holds {count} {signal.item}s, more than {MAX_ITEMS}: send smaller batches")
+    return Decoded(message, checked)
 
 
-def _parse(body: bytes, encoding: Encoding, misfits: Counter[str]) -> ExportTraceServiceRequest:
+def _parse(body: bytes, encoding: Encoding, signal: Signal, misfits: list[Refused]) -> Any:
     if encoding is Encoding.JSON:
         shape.check_json(body)
-        return json_reader.parse(body, misfits)
+        return json_reader.parse(body, signal.request, misfits)
     shape.check_protobuf(body)
     try:
-        return ExportTraceServiceRequest.FromString(body)
+        return signal.request.FromString(body)
     except DecodeError as error:
-        raise invalid("the body is not a protobuf ExportTraceServiceRequest (damaged, or not UTF-8 text)") from error
+        name = signal.request.DESCRIPTOR.name
+        raise invalid(f"the body is not a protobuf {name} (damaged, or not UTF-8 text)") from error

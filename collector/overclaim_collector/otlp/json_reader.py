@@ -10,30 +10,31 @@ import json
 import math
 import re
 from base64 import b64decode, urlsafe_b64decode
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
 from google.protobuf.descriptor import FieldDescriptor
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from overclaim_collector.otlp.items import Refused
 from overclaim_collector.refusal import invalid
 
 MAX_NESTING = 100
+_ITEM_FIELDS = frozenset({"spans", "log_records"})
 _HEX_FIELDS = frozenset({"trace_id", "span_id", "parent_span_id"})
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(body: bytes, refused: Counter[str] | None = None) -> ExportTraceServiceRequest:
-    """The request in a JSON body, without the spans that have a field which does not fit.
+def parse(body: bytes, kind: Any, misfits: list[Refused] | None = None) -> Any:
+    """The request in a JSON body, without the items that have a field which does not fit.
 
     Args:
         body: the text.
-        refused: counts those spans by cause.
+        kind: the message type of the request.
+        misfits: gets those items, with the cause.
 
     Raises:
         Refusal: INVALID, with the place and the cause.
@@ -41,9 +42,9 @@ def parse(body: bytes, refused: Counter[str] | None = None) -> ExportTraceServic
     data = _loads(body)
     if not isinstance(data, dict):
         raise invalid(f"the body is JSON, but a {type(data).__name__} and not an object")
-    request = ExportTraceServiceRequest()
+    request = kind()
     try:
-        _Filler(Counter() if refused is None else refused).fill(request, cast(dict[str, object], data), 0)
+        _Filler([] if misfits is None else misfits).fill(request, cast(dict[str, object], data), 0)
     except _Fault as fault:
         raise invalid(fault.said()) from fault
     return request
@@ -98,9 +99,9 @@ def _reader(field: Any) -> Callable[[object], Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Filler:
-    """Puts JSON into messages. A span that does not fit is left out and counted: the others are none the worse."""
+    """Puts JSON into messages. A span or log record that does not fit is left out: the others are none the worse."""
 
-    refused: Counter[str]
+    refused: list[Refused]
 
     def fill(self, message: Any, data: dict[str, object], depth: int) -> None:
         if depth > MAX_NESTING:
@@ -135,10 +136,10 @@ class _Filler:
                 else:
                     target.append(field.read(item))
             except _MISFITS as error:
-                if field.name != "spans":
+                if field.name not in _ITEM_FIELDS:
                     raise _placed(error, f"[{index}]") from None
                 del target[-1]
-                self.refused[_said(error)] += 1
+                self.refused.append(Refused(_said(error), json.dumps(item).encode()))
 
 
 def _said(error: Exception) -> str:

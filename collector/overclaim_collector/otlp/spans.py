@@ -1,5 +1,6 @@
-"""One OTLP request to rows of otel_traces, by the mapping of the OpenTelemetry Collector's ClickHouse exporter.
+"""OTLP trace requests: the check of each span, and the rows of otel_traces.
 
+The mapping is that of the OpenTelemetry Collector's ClickHouse exporter.
 Kept beside it: trace flags and the counts of dropped attributes, events and links, which that exporter loses.
 """
 
@@ -8,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -16,6 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from overclaim.reading.otlp_values import from_proto
+from overclaim_collector.otlp.items import Checked, Refused, Row
 from overclaim_collector.otlp.value_text import as_text
 
 TABLE: Final = "otel_traces"
@@ -55,45 +56,40 @@ _NO_LINKS: Final[tuple[list[Any], ...]] = ([], [], [], [])
 _NO_TRACE: Final = bytes(16)
 _NO_SPAN: Final = bytes(8)
 
-Row = tuple[Any, ...]
+
+def check(request: ExportTraceServiceRequest) -> Checked:
+    """Take out the spans that cannot be kept and mend what can be mended, in place; says what was done."""
+    checked = Checked()
+    for resource_spans in request.resource_spans:
+        for scope_spans in resource_spans.scope_spans:
+            _check_spans(scope_spans.spans, checked)
+    return checked
 
 
-@dataclass(slots=True)
-class Rows:
-    """The rows of one request, and what was wrong with the rest."""
-
-    rows: list[Row] = field(default_factory=list[Row])
-    refused: Counter[str] = field(default_factory=Counter[str])
-    mended: Counter[str] = field(default_factory=Counter[str])
-
-    @property
-    def message(self) -> str:
-        """For the sender: why spans were refused, or what was mended; empty when all was well."""
-        said = [f"{count} refused: {why}" for why, count in self.refused.most_common(5)]
-        said += [f"{count} stored with a change: {why}" for why, count in self.mended.most_common(5)]
-        return "; ".join(said)
+def _check_spans(spans: Any, checked: Checked) -> None:
+    bad: list[int] = []
+    for index, span in enumerate(spans):
+        if why := _fault(span):
+            checked.refused.append(Refused(why, span.SerializeToString()))
+            bad.append(index)
+        else:
+            _mend(span, checked.mended)
+    for index in reversed(bad):
+        del spans[index]
+    checked.kept += len(spans)
 
 
-def build(request: ExportTraceServiceRequest) -> Rows:
-    """The rows of a request; a span that cannot be kept is counted and the others are kept."""
-    result = Rows()
+def rows(request: ExportTraceServiceRequest) -> list[Row]:
+    """The rows of a checked request."""
+    found: list[Row] = []
     for resource_spans in request.resource_spans:
         resource = attributes(resource_spans.resource.attributes)
         service = resource.get("service.name", "")
         for scope_spans in resource_spans.scope_spans:
             scope = scope_spans.scope
             shared = (service, resource, scope.name, scope.version)
-            _add_spans(result, scope_spans.spans, shared)
-    return result
-
-
-def _add_spans(result: Rows, spans: Iterable[Span], shared: tuple[str, dict[str, str], str, str]) -> None:
-    for span in spans:
-        why = _fault(span)
-        if why:
-            result.refused[why] += 1
-        else:
-            result.rows.append(_row(span, shared, result.mended))
+            found += [_row(span, shared) for span in scope_spans.spans]
+    return found
 
 
 def _fault(span: Span) -> str:
@@ -110,27 +106,48 @@ def _fault(span: Span) -> str:
     return ""
 
 
-def _row(span: Span, shared: tuple[str, dict[str, str], str, str], mended: Counter[str]) -> Row:
-    start, duration = _times(span, mended)
+def _mend(span: Span, mended: Counter[str]) -> None:
+    """Put the fields of a span into the range of its columns."""
+    _mend_times(span, mended)
+    if span.parent_span_id == _NO_SPAN:
+        span.ClearField("parent_span_id")
+    if not 0 <= span.kind < len(_KINDS):
+        span.ClearField("kind")
+    if not 0 <= span.status.code < len(_STATUSES):
+        span.status.ClearField("code")
+    for event in span.events:
+        if event.time_unix_nano > _LATEST:
+            event.time_unix_nano = _LATEST
+
+
+def _mend_times(span: Span, mended: Counter[str]) -> None:
+    start, end = span.start_time_unix_nano, span.end_time_unix_nano
+    if start == 0:
+        mended["no start time; the end time, or else the time of arrival, is taken"] += 1
+        span.start_time_unix_nano = span.end_time_unix_nano = min(end, _LATEST) or time.time_ns()
+    elif end < start:
+        mended[f"{'end before start' if end else 'no end time'}; the duration is taken as 0"] += 1
+        span.end_time_unix_nano = start
+
+
+def _row(span: Span, shared: tuple[str, dict[str, str], str, str]) -> Row:
     service, resource, scope_name, scope_version = shared
-    parent = span.parent_span_id
-    status = span.status
     return (
-        start,
+        span.start_time_unix_nano,
         span.trace_id.hex(),
         span.span_id.hex(),
-        "" if parent == _NO_SPAN else parent.hex(),
+        span.parent_span_id.hex(),
         span.trace_state,
         span.name,
-        _named(_KINDS, span.kind),
+        _KINDS[span.kind],
         service,
         resource,
         scope_name,
         scope_version,
         attributes(span.attributes),
-        duration,
-        _named(_STATUSES, status.code),
-        status.message,
+        span.end_time_unix_nano - span.start_time_unix_nano,
+        _STATUSES[span.status.code],
+        span.status.message,
         *(_events(span.events) if span.events else _NO_EVENTS),
         *(_links(span.links) if span.links else _NO_LINKS),
         span.flags,
@@ -140,26 +157,10 @@ def _row(span: Span, shared: tuple[str, dict[str, str], str, str], mended: Count
     )
 
 
-def _times(span: Span, mended: Counter[str]) -> tuple[int, int]:
-    """(start, duration) in nanoseconds, both in range."""
-    start, end = span.start_time_unix_nano, span.end_time_unix_nano
-    if start == 0:
-        mended["no start time; the end time, or else the time of arrival, is taken"] += 1
-        return (min(end, _LATEST) or time.time_ns()), 0
-    if end < start:
-        mended[f"{'end before start' if end else 'no end time'}; the duration is taken as 0"] += 1
-        return start, 0
-    return start, end - start
-
-
-def _named(names: tuple[str, ...], number: int) -> str:
-    return names[number] if 0 <= number < len(names) else names[0]
-
-
 def _events(events: Iterable[Span.Event]) -> tuple[list[Any], ...]:
     kept = list(events)
     return (
-        [min(event.time_unix_nano, _LATEST) for event in kept],
+        [event.time_unix_nano for event in kept],
         [event.name for event in kept],
         [attributes(event.attributes) for event in kept],
     )

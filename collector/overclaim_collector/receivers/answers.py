@@ -6,7 +6,7 @@ from google.protobuf.json_format import MessageToJson
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.receivers.ingest import Receipt
 from overclaim_collector.refusal import Refusal
 

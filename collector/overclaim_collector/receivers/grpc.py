@@ -12,7 +12,7 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from overclaim._errors import InputError
-from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.receivers import answers
 from overclaim_collector.receivers.inflate import MAX_BODY
 from overclaim_collector.receivers.ingest import Ingest

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from overclaim_collector.otlp.decoding import Encoding
+from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.receivers import answers
 from overclaim_collector.receivers.bodies import body, drain
 from overclaim_collector.receivers.inflate import ACCEPTED, MAX_BODY

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from overclaim_collector.otlp import decoding
-from overclaim_collector.otlp.decoding import Encoding
-from overclaim_collector.otlp.spans import Row
+from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.signals import TRACES, Signal
 from overclaim_collector.receivers.admission import Admission, Claim
 from overclaim_collector.receivers.inflate import inflate
 from overclaim_collector.refusal import Refusal, unavailable
+from overclaim_collector.writing.entry import Entry
 from overclaim_collector.writing.writer import Writer
 
 # How long a sender is kept waiting for the store. Stock exporters wait ten seconds in all.
@@ -36,33 +37,36 @@ class Ingest:
         self.admission = admission or Admission()
         self._writer = writer
 
-    def receive(self, claim: Claim, body: bytes, encoding: Encoding, compression: str = "") -> Receipt:
-        """Store the spans of one request; returns when they are stored. Blocks: call it from a worker thread.
+    def receive(
+        self, claim: Claim, body: bytes, encoding: Encoding, compression: str = "", signal: Signal = TRACES
+    ) -> Receipt:
+        """Store the items of one request; returns when they are stored. Blocks: call it from a worker thread.
 
         Raises:
             Refusal: for the whole request; UNAVAILABLE where it may be sent again.
         """
         try:
-            return self._receive(claim, body, encoding, compression)
+            return self._receive(claim, body, encoding, compression, signal)
         except Refusal:
             raise
-        except Exception as error:  # a fault of ours: the sender must keep its spans and come again
+        except Exception as error:  # a fault of ours: the sender must keep its items and come again
             _log.exception("a request of %d bytes could not be handled", len(body))
             raise unavailable("the collector failed on this request: send again") from error
 
-    def _receive(self, claim: Claim, body: bytes, encoding: Encoding, compression: str) -> Receipt:
+    def _receive(self, claim: Claim, body: bytes, encoding: Encoding, compression: str, signal: Signal) -> Receipt:
         plain = inflate(body, compression)
         if plain is not body:
             claim.take(len(plain))
-        result = decoding.decode(plain, encoding)
-        refused = result.refused.total()
-        self._writer.count_refused(refused)
-        if result.rows:
-            self._store(hashlib.sha256(plain).digest(), result.rows)
-        return Receipt(refused, result.message)
+        decoded = decoding.decode(plain, encoding, signal)
+        checked = decoded.checked
+        self._writer.count_refused(len(checked.refused))
+        if checked.kept:
+            block = decoded.message.SerializeToString()
+            self._store(Entry(hashlib.sha256(plain).digest(), signal, checked.kept, block))
+        return Receipt(len(checked.refused), checked.message)
 
-    def _store(self, digest: bytes, rows: list[Row]) -> None:
+    def _store(self, entry: Entry) -> None:
         try:
-            self._writer.submit(digest, rows).result(PATIENCE)
+            self._writer.submit(entry).result(PATIENCE)
         except TimeoutError:
-            raise unavailable(f"{len(rows)} spans are not stored yet: send again") from None
+            raise unavailable(f"{entry.items} {entry.signal.item}s are not stored yet: send again") from None

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
-from overclaim_collector.otlp.spans import COLUMNS, TABLE, Row
 from overclaim_collector.refusal import unavailable
+from overclaim_collector.writing.entry import Entry
 
 ENOUGH: Final = 4096
 LINGER: Final = 0.2
@@ -64,8 +64,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    digest: bytes
-    rows: list[Row]
+    entry: Entry
     done: Future[None] = field(default_factory=Future[None])
 
 
@@ -96,25 +95,20 @@ class Writer:
             self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    def submit(self, digest: bytes, rows: list[Row]) -> Future[None]:
-        """Have rows written. The future ends when they are stored, or with a Refusal.
-
-        Args:
-            digest: of the request's bytes, to recognise a repetition.
-            rows: its rows, at least one.
-        """
+    def submit(self, entry: Entry) -> Future[None]:
+        """Have a request's items written. The future ends when they are stored, or with a Refusal."""
         with self._lock:
-            self.counts.received += len(rows)
-            if digest in self._stored:
-                self.counts.repeated += len(rows)
+            self.counts.received += entry.items
+            if entry.digest in self._stored:
+                self.counts.repeated += entry.items
                 return _finished()
-            if same := self._open.get(digest):
-                self.counts.repeated += len(rows)
+            if same := self._open.get(entry.digest):
+                self.counts.repeated += entry.items
                 return same.done
             if self._closed:
-                self.counts.refused += len(rows)
+                self.counts.refused += entry.items
                 raise unavailable("the collector is stopping: send again")
-            return self._take(_Request(digest, rows))
+            return self._take(_Request(entry))
 
     def count_refused(self, spans: int) -> None:
         """Count spans that were refused before they came here."""
@@ -124,7 +118,7 @@ class Writer:
 
     def _take(self, request: _Request) -> Future[None]:
         request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
-        self._open[request.digest] = request
+        self._open[request.entry.digest] = request
         self._queue.put(request)
         return request.done
 
@@ -136,10 +130,10 @@ class Writer:
         """The next batch; empty when there will be none."""
         first = self._queue.get()
         batch = [first] if first else []
-        spans, deadline = len(first.rows) if first else ENOUGH, time.monotonic() + LINGER
+        spans, deadline = first.entry.items if first else ENOUGH, time.monotonic() + LINGER
         while spans < ENOUGH and (request := self._next(deadline)):
             batch.append(request)
-            spans += len(request.rows)
+            spans += request.entry.items
         return batch
 
     def _next(self, deadline: float) -> _Request | None:
@@ -162,10 +156,11 @@ class Writer:
             self._fail(batch[0])
 
     def _insert(self, batch: list[_Request]) -> bool:
-        token = hashlib.sha256(b"".join(request.digest for request in batch)).hexdigest()
-        rows = batch[0].rows if len(batch) == 1 else [row for request in batch for row in request.rows]
+        token = hashlib.sha256(b"".join(request.entry.digest for request in batch)).hexdigest()
+        rows = [row for request in batch for row in request.entry.rows()]
+        signal = batch[0].entry.signal
         try:
-            self._sink.insert(TABLE, COLUMNS, rows, {**_SETTINGS, "insert_deduplication_token": token})
+            self._sink.insert(signal.table, signal.columns, rows, {**_SETTINGS, "insert_deduplication_token": token})
         except Exception as error:  # whatever it is, the senders must be told to come again
             _log.warning("%d spans in %d requests were not stored: %s", len(rows), len(batch), error)
             return False
@@ -175,9 +170,9 @@ class Writer:
     def _succeed(self, batch: list[_Request]) -> None:
         with self._lock:
             for request in batch:
-                del self._open[request.digest]
-                self._stored[request.digest] = None
-                self.counts.stored += len(request.rows)
+                del self._open[request.entry.digest]
+                self._stored[request.entry.digest] = None
+                self.counts.stored += request.entry.items
             while len(self._stored) > REMEMBERED:
                 self._stored.popitem(last=False)
         for request in batch:
@@ -185,8 +180,8 @@ class Writer:
 
     def _fail(self, request: _Request) -> None:
         with self._lock:
-            del self._open[request.digest]
-            self.counts.refused += len(request.rows)
+            del self._open[request.entry.digest]
+            self.counts.refused += request.entry.items
         request.done.set_exception(unavailable("the store does not take data now: send again"))
 
 
