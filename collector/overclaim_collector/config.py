@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from overclaim._errors import InputError
 from overclaim_collector.addresses import is_loopback
+from overclaim_detectors import _token
 from overclaim_detectors.opening import DEFAULT_URL, resolved
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+_TOKENS = ("token", "ingest_token")
+# What no message may show.
+_SECRETS = frozenset({*_TOKENS, "forward_headers"})
 
 
 class ServeConfig(BaseModel):
@@ -26,9 +30,9 @@ class ServeConfig(BaseModel):
     forward_headers: name=value pairs with commas between; forward_mib: how much waits for it in memory.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    store: str = DEFAULT_URL
+    store: Annotated[str, Field(repr=False)] = DEFAULT_URL  # may hold a password, as may forward
     host: str = "127.0.0.1"
     http_port: Port = 4318
     grpc_port: Port = 4317
@@ -41,12 +45,12 @@ class ServeConfig(BaseModel):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     max_disk_gib: Annotated[float, Field(gt=0)] | None = None
-    memory_mib: Annotated[int, Field(ge=512)] = 1536
+    memory_mib: Annotated[int, Field(ge=768)] = 1536
     durability: Literal["fsync", "os"] = "fsync"
     spool_dir: Path | None = None
     spool_mib: Annotated[int, Field(ge=0)] = 1024
-    forward: str | None = None
-    forward_headers: str = ""
+    forward: Annotated[str | None, Field(repr=False)] = None
+    forward_headers: Annotated[str, Field(repr=False)] = ""
     forward_mib: Annotated[int, Field(gt=0)] = 64
 
     @field_validator("store")
@@ -54,36 +58,59 @@ class ServeConfig(BaseModel):
     def _url_or_directory(cls, store: str) -> str:
         return store if "://" in store else resolved(str(Path(store).expanduser().absolute()))
 
-    @field_validator("host")
+    @field_validator(*_TOKENS)
     @classmethod
-    def _only_loopback(cls, host: str) -> str:
-        if not is_loopback(host):
+    def _hard_to_guess(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None:
+            _token.checked(token.get_secret_value())
+        return token
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.token is None and not is_loopback(self.host):
             raise ValueError(
-                "listening beyond this machine is not supported yet, since nothing asks senders for a token: "
-                "use 127.0.0.1, or put a proxy that authenticates in front"
+                f"--host {self.host} can be reached from other machines, so whoever asks or sends must show a token: "
+                f"make one ({_token.MAKE_ONE}) and give it with --token-file token"
             )
-        return host
+        if self.ingest_token is not None and self.token in (None, self.ingest_token):
+            raise ValueError("a token for sending needs another one for all the rest: give that with --token-file")
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("--tls-cert and --tls-key go together: give both or none")
+        return self
+
+    @property
+    def beyond(self) -> bool:
+        """Whether it listens beyond this machine."""
+        return not is_loopback(self.host)
 
 
 def load(given: Mapping[str, object], environment: Mapping[str, str]) -> ServeConfig:
     """The configuration from what was given (None: not given) and from the environment.
 
+    Tokens are given as token_file and ingest_token_file; the environment has them as OVERCLAIM_TOKEN, or in a file that
+    OVERCLAIM_TOKEN_FILE names, and OVERCLAIM_INGEST_TOKEN likewise.
+
     Raises:
         InputError: a value that cannot be used, with its name.
     """
-    from_environment = {
-        name: text for name in ServeConfig.model_fields if (text := environment.get(f"OVERCLAIM_{name.upper()}"))
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    plain = [name for name in ServeConfig.model_fields if name not in _TOKENS]
+    chosen: dict[str, object] = {name: text for name in plain if (text := environment.get(f"OVERCLAIM_{name.upper()}"))}
+    chosen |= {name: value for name, value in given.items() if value is not None and not name.endswith("token_file")}
+    for name in _TOKENS:
+        file = given.get(f"{name}_file")
+        variable = f"OVERCLAIM_{name.upper()}"
+        chosen[name] = _token.from_file(str(file)) if file else _token.from_environment(environment, variable)
     try:
-        return ServeConfig.model_validate({**from_environment, **chosen})
+        return ServeConfig.model_validate(chosen)
     except ValidationError as error:
-        raise InputError(_said(error)) from error
+        raise InputError(_said(error)) from None  # its input may be a secret
 
 
 def _said(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    name = str(first["loc"][0]) if first["loc"] else "configuration"
     message = first["msg"].removeprefix("Value error, ")
-    option = name.replace("_", "-")
-    return f"--{option} (or OVERCLAIM_{name.upper()}) cannot be {first['input']!r}: {message}"
+    if not first["loc"]:
+        return message
+    name = str(first["loc"][0])
+    shown = "what it is" if name in _SECRETS else repr(first["input"])
+    return f"--{name.replace('_', '-')} (or OVERCLAIM_{name.upper()}) cannot be {shown}: {message}"

@@ -12,11 +12,13 @@ class Reason(Enum):
     """Why a request is refused: (HTTP status, google.rpc.Code)."""
 
     INVALID = (400, 3)
+    UNAUTHENTICATED = (401, 16)
     FORBIDDEN = (403, 7)
+    UNKNOWN_SERVICE = (404, 5)
+    UNKNOWN_SIGNAL = (404, 12)
     TIMEOUT = (408, 4)
     TOO_LARGE = (413, 8)
     UNSUPPORTED = (415, 3)
-    UNKNOWN_SIGNAL = (404, 12)
     UNAVAILABLE = (503, 14)
 
     @property
@@ -33,11 +35,10 @@ class Reason(Enum):
 class Refusal(Exception):
     """A request that is not taken. Only UNAVAILABLE asks the sender to try again."""
 
-    def __init__(self, reason: Reason, message: str, *, spans: int = 0) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.spans = spans
 
 
 def invalid(message: str) -> Refusal:
@@ -50,6 +51,6 @@ def too_large(message: str) -> Refusal:
     return Refusal(Reason.TOO_LARGE, message)
 
 
-def unavailable(message: str, *, spans: int = 0) -> Refusal:
+def unavailable(message: str) -> Refusal:
     """A request that may succeed later."""
-    return Refusal(Reason.UNAVAILABLE, message, spans=spans)
+    return Refusal(Reason.UNAVAILABLE, message)

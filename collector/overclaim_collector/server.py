@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
-import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+from pydantic import SecretStr
+
 from overclaim._errors import OverclaimError
 from overclaim._version import __version__
 from overclaim.expectations import Expectations, chosen
-from overclaim_collector.addresses import listening_socket, with_port
+from overclaim_collector import forwarding, storing
+from overclaim_collector.addresses import reachable, with_port
 from overclaim_collector.config import ServeConfig
-from overclaim_collector.receivers.grpc import GrpcReceiver, port_in_use
-from overclaim_collector.receivers.http import HttpReceiver
+from overclaim_collector.detector import Detector
+from overclaim_collector.front import Front
+from overclaim_collector.memory import shares
+from overclaim_collector.pressure import Pressure
+from overclaim_collector.receivers.admission import Admission
 from overclaim_collector.receivers.ingest import Ingest
-from overclaim_collector.web.api import Api
-from overclaim_collector.web.http_server import HttpServer
-from overclaim_collector.writing.writer import Counts, Writer
-from overclaim_detectors.migrate import migrate
-from overclaim_detectors.opening import open_store
-from overclaim_detectors.retention import keep
-from overclaim_detectors.runner import Progress, follow
+from overclaim_collector.status import Status, command_line
+from overclaim_collector.tls import Tls
+from overclaim_collector.watch import Watch
+from overclaim_collector.web.auth import Tokens
+from overclaim_collector.writing.counts import Counts
 from overclaim_detectors.store import Store
 
-_log = logging.getLogger("overclaim.detect")
-
-# Together with the HTTP server's two seconds: stopped within five, whatever hangs.
-_GRPC_SECONDS = 1.0
-_WRITER_SECONDS = 1.5
-_DETECTOR_SECONDS = 0.5  # it was told to stop before all others
-# Threads that wait for the store most of the time: as many requests can share one insert.
-_WORKERS = 64
-# People's questions at a time; each may take half a GiB in the engine, and one more question waits for its turn.
-_QUERIES = 2
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,9 @@ class Server:
         self._running = ExitStack()
         self._addresses: Addresses | None = None
         self._store: Store | None = None
-        self._counts = Counts()
+        self._counts: Mapping[str, Counts] = {}
+        self._watch: Watch | None = None
+        self._stopping = threading.Event()
 
     @property
     def addresses(self) -> Addresses:
@@ -75,17 +70,25 @@ class Server:
         return self._store
 
     @property
-    def counts(self) -> Counts:
-        """Spans since the start."""
+    def watch(self) -> Watch:
+        """What looks after its store."""
+        if self._watch is None:
+            raise OverclaimError("the server is not running: call start() first")
+        return self._watch
+
+    @property
+    def counts(self) -> Mapping[str, Counts]:
+        """Items since the start, by the name of their signal."""
         return self._counts
 
     def start(self) -> Addresses:
         """Open the store, listen, detect.
 
         Raises:
-            InputError: a port cannot be had, or the expectations cannot be used.
+            InputError: a port cannot be had, or the expectations or the certificate cannot be used.
             StoreError: the store cannot be opened.
         """
+        self._stopping.clear()
         with ExitStack() as starting:
             self._addresses = self._start(starting)
             self._running = starting.pop_all()
@@ -93,6 +96,7 @@ class Server:
 
     def stop(self) -> None:
         """Take nothing more, store what was taken, and close; twice is fine. Takes less than five seconds."""
+        self._stopping.set()
         self._addresses = None
         self._running.close()
 
@@ -107,118 +111,73 @@ class Server:
         """Start each part; `running` undoes it in the opposite order."""
         config = self._config
         expected = chosen(config.expectations)
-        sock = _listen(config)
-        running.callback(sock.close)
-        store = self._store = open_store(config.store)
-        running.callback(store.close)
-        running.callback(store.interrupt)  # again, for what came in while the server stopped
-        migrate(store)
-        if config.retention_days is not None:
-            keep(store, config.retention_days)
-        detector = _Detector(store, config.detect_interval, expected)
-        running.callback(detector.join)
-        ingest = Ingest(self._start_writer(running, store))
-        grpc_port = _start_grpc(running, ingest, config)
-        http_address = f"http://{with_port(config.host, sock.getsockname()[1])}"
-        addresses = Addresses(http_address, with_port(config.host, grpc_port), store.url)
-        self._start_http(running, ingest, sock, addresses, detector)
-        store.announce(addresses.http)
+        front = Front(config, running, _tokens(config), _tls(config))
+        sock = front.listen()
+        http_port = sock.getsockname()[1]
+        forwarder = forwarding.started(config, running, (http_port, config.grpc_port))
+        store = self._store = storing.opened(config, running)
+        detector, watch = self._start_watching(running, store, expected)
+        kept = storing.started(config, running, store)
+        self._counts = kept.writer.counts
+        ingest = Ingest(kept.writer, self._start_admission(running, store))
+        grpc_port = front.start_grpc(ingest, forwarder)
+        scheme = "https" if front.tls else "http"
+        http = f"{scheme}://{with_port(config.host, http_port)}"
+        addresses = Addresses(http, with_port(config.host, grpc_port), store.url)
+        status = Status(_owner(addresses), kept, forwarder, detector, watch, front.tokens)
+        front.start_http(sock, front.routes(ingest, forwarder, store, status, self._stopping.is_set))
+        store.announce(f"{scheme}://{with_port(reachable(config.host), http_port)}")
         if config.detect:
             detector.start()
         running.callback(store.interrupt)
         running.callback(detector.tell_to_stop)
         return addresses
 
-    def _start_writer(self, running: ExitStack, store: Store) -> Writer:
-        writer = Writer(store)
-        self._counts = writer.counts
-        writer.start()
-        running.callback(writer.stop, _WRITER_SECONDS)
-        return writer
+    def _start_watching(
+        self, running: ExitStack, store: Store, expected: Expectations | None
+    ) -> tuple[Detector, Watch]:
+        """The detectors, which start later, and the watch over the store."""
+        detector = Detector(store, self._config.detect_interval, expected)
+        running.callback(detector.join)
+        gib = self._config.max_disk_gib
+        watch = self._watch = Watch(store, max_disk=int(gib * (1 << 30)) if gib else None)
+        watch.start()
+        running.callback(watch.stop)
+        return detector, watch
 
-    def _start_http(
-        self, running: ExitStack, ingest: Ingest, sock: socket.socket, addresses: Addresses, detector: _Detector
-    ) -> None:
-        receivers = _pool(running, "overclaim-http-worker", _WORKERS)
-        queries = _pool(running, "overclaim-query", _QUERIES)
-        about = {
-            "pid": os.getpid(),
-            "command": " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]]),
-            "url": addresses.http,
-            "grpc": addresses.grpc,
-            "store": addresses.store,
-            "version": __version__,
-        }
-        api = Api(self.store, self._counts, lambda: {**about, "detector": detector.state()}, queries)
-        server = HttpServer([*HttpReceiver(ingest, receivers).routes(), *api.routes()], sock)
-        server.start()
-        running.callback(server.stop)
+    def _start_admission(self, running: ExitStack, store: Store) -> Admission:
+        pressure = Pressure(store, self._config.memory_mib << 20)
+        pressure.start()
+        running.callback(pressure.stop)
+        return Admission(shares(self._config.memory_mib).requests, short=lambda: pressure.short)
 
 
-class _Detector:
-    """The detectors' loop in a thread."""
-
-    def __init__(self, store: Store, interval: float, expected: Expectations | None) -> None:
-        self._store = store
-        self._expected = expected
-        self._interval = interval
-        self._stop = threading.Event()
-        self._progress = Progress()
-        self._thread = threading.Thread(target=self._run, name="overclaim-detector", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def tell_to_stop(self) -> None:
-        self._stop.set()
-
-    def join(self) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_DETECTOR_SECONDS)
-
-    def state(self) -> dict[str, object]:
-        """How it goes: state is off, running, failing (it tries again) or dead."""
-        done = self._progress
-        last = done.last.isoformat(timespec="milliseconds") if done.last else None
-        return {
-            "state": self._word(),
-            "interval": self._interval,
-            "passes": done.passes,
-            "last_pass": last,
-            "error": done.error,
-        }
-
-    def _word(self) -> str:
-        if self._thread.ident is None:
-            return "off"
-        if not self._thread.is_alive():
-            return "dead"
-        return "failing" if self._progress.error else "running"
-
-    def _run(self) -> None:
-        try:
-            follow(self._store, self._interval, self._stop, progress=self._progress, expected=self._expected)
-        except BaseException as error:  # nobody waits for this thread, so the log must say it
-            self._progress.failed(error)
-            _log.critical("the detectors ended: nothing is judged until a restart", exc_info=True)
+def _tokens(config: ServeConfig) -> Tokens:
+    return Tokens(_text(config.token), _text(config.ingest_token))
 
 
-def _listen(config: ServeConfig) -> socket.socket:
-    try:
-        return listening_socket(config.host, config.http_port)
-    except OSError as error:
-        raise port_in_use("HTTP", config.host, config.http_port, "--http-port") from error
+def _text(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret else None
 
 
-def _start_grpc(running: ExitStack, ingest: Ingest, config: ServeConfig) -> int:
-    receiver = GrpcReceiver(ingest, _pool(running, "overclaim-grpc-worker", _WORKERS))
-    port = receiver.start(with_port(config.host, 0).removesuffix(":0"), config.grpc_port)
-    running.callback(receiver.stop, _GRPC_SECONDS)
-    return port
+def _tls(config: ServeConfig) -> Tls | None:
+    if config.tls_cert and config.tls_key:
+        return Tls(config.tls_cert, config.tls_key)
+    if config.beyond:
+        _log.warning(
+            "--host %s without TLS: tokens and data can be read on the way; give --tls-cert and --tls-key, "
+            "or put a proxy with TLS in front",
+            config.host,
+        )
+    return None
 
 
-def _pool(running: ExitStack, name: str, size: int) -> ThreadPoolExecutor:
-    pool = ThreadPoolExecutor(size, thread_name_prefix=name)
-    running.callback(pool.shutdown, wait=False, cancel_futures=True)
-    return pool
+def _owner(addresses: Addresses) -> dict[str, object]:
+    return {
+        "pid": os.getpid(),
+        "command": command_line(),
+        "url": addresses.http,
+        "grpc": addresses.grpc,
+        "store": addresses.store,
+        "version": __version__,
+    }

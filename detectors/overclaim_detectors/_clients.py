@@ -16,6 +16,7 @@ from clickhouse_connect.driver import binding
 from clickhouse_connect.driver.exceptions import Error
 
 from overclaim._errors import StoreError
+from overclaim_detectors.asking import Asker
 from overclaim_detectors.store import MAX_ANSWER, Params, QueryError, Rows
 
 # Its errors reach the user as ours: once is enough.
@@ -35,7 +36,10 @@ _NARROWER = "narrow the query, aggregate, or add a LIMIT"
 
 _REPEATED = re.compile(r"(\s*\([A-Z_]+\))\1+")
 _Answer = TypeVar("_Answer")
-_NOISE = re.compile(r"^(?:Code: \d+\. DB::Exception: )+|\s*\(version [^)]*\)\.?")
+_NOISE = re.compile(
+    r"^(?:Received ClickHouse exception, code: \d+, server response: )?(?:Code: \d+\. DB::Exception: )+"
+    r"|\s*\(version [^)]*\)\.?|\s*\(for url [^)]*\)$"
+)
 
 
 def connect(**options: Any) -> Any:
@@ -143,11 +147,18 @@ class ClientStore:
         with engine_errors():
             self._clients.get().raw_insert(table, insert_block=block, fmt=fmt, settings=dict(settings or {}))
 
+    def asker(self) -> Asker | None:
+        """Nobody: a server answers for itself."""
+        return None
+
     def announce(self, url: str) -> None:
         """Nothing to do: a server has its own address."""
 
     def interrupt(self) -> None:
         """Nothing to do: a server ends them when their connections close."""
+
+    def give_back(self) -> None:
+        """Nothing to do: a server's memory is its own."""
 
     def close(self) -> None:
         """Close all clients."""
@@ -201,11 +212,12 @@ def _as_object(lines: bytes) -> bytes:
     if not lines.startswith(b"["):  # some kinds of EXPLAIN know no formats
         text = lines.decode("utf-8", "replace").splitlines()
         return json.dumps({"columns": ["explain"], "rows": [[line] for line in text]}).encode()
-    names, _, rows = lines.partition(b"\n")
-    del lines
-    body = rows.rstrip(b"\n").replace(b"\n", b",\n")
-    del rows
-    return b"".join((b'{"columns": ', names, b', "rows": [', body, b"]}"))
+    names = lines.index(b"\n")
+    body = lines.replace(b"\n", b",\n")
+    del lines  # an answer may be large: at no time is it held three times
+    whole = memoryview(body)
+    rows = whole[names + 2 : -2 if body.endswith(b"\n") else None]
+    return b"".join((b'{"columns": ', whole[:names], b', "rows": [', rows, b"]}"))
 
 
 @contextmanager
@@ -225,8 +237,14 @@ def engine_errors() -> Generator[None]:
     try:
         yield
     except Error as error:
-        message = plain_error(str(error)) or type(error).__name__
+        message = plain_error(_words(error)) or type(error).__name__
         raise QueryError(message, int(getattr(error, "code", None) or 0)) from error
+
+
+def _words(error: Error) -> str:
+    """What an error says; of a connection that failed only why, without the request."""
+    reason = getattr(error.__cause__, "reason", None)
+    return str(reason).rpartition("): ")[2] if reason else str(error)
 
 
 def plain_error(text: str) -> str:

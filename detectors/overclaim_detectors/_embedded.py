@@ -10,35 +10,46 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from overclaim._errors import MissingExtra, StoreError
+from overclaim_detectors._asking import EmbeddedAsker, Engine
 from overclaim_detectors._clients import JSON_SETTINGS, Clients, ClientStore, bound_values, connect, guarded
+from overclaim_detectors._engine import engine_options, limits
 from overclaim_detectors._json_reader import JsonReader
 from overclaim_detectors._owner import Owner
-from overclaim_detectors._reading import Reading
-from overclaim_detectors.store import LIMITS, MAX_ANSWER, QueryError
+from overclaim_detectors._reading import Reading, Statement
+from overclaim_detectors.store import MAX_ANSWER, QueryError
 
 try:
     from chdb import _chdb  # pyright: ignore[reportMissingTypeStubs]
 except ModuleNotFoundError as _error:
     raise MissingExtra("with an embedded store", "chdb-core", "server") from _error
 
-_FOR_PEOPLE = {**LIMITS, **JSON_SETTINGS}
+_SYNTAX_ERROR = 62
+_READONLY = 164
 _lock = threading.Lock()
 _owners: dict[Path, tuple[Owner, int]] = {}
 
 
 class EmbeddedStore(ClientStore):
-    """chDB on a directory that this process owns while it is open; opened twice in one process it is shared."""
+    """chDB on a directory that this process owns while it is open; opened twice in one process it is shared.
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
+    memory: how many bytes the engine may take; None leaves that to the engine. sync: an insert returns when it is on
+    the disk, not when the operating system has it. The first to open the directory decides both.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool, memory: int | None = None, sync: bool = False) -> None:
         self._path = path
+        self._for_people = {**limits(memory), **JSON_SETTINGS}
         self._owner = _acquire(path)
         self._pid = os.getpid()
         self._open = True
-        self._streams = Clients(lambda: JsonReader(self._handle(), _FOR_PEOPLE))
+        self._options: dict[str, int | str] = {}
+        self._streams = Clients(lambda: JsonReader(self._handle(), self._for_people))
         super().__init__(f"chdb://{path}", Clients(self._client), Clients(self._reader), read_only=read_only)
         try:
+            self._options = engine_options(path, memory, sync)
             self._first_client()
             self._classifier: Any = self._handle()
             self._classify_lock = threading.Lock()
@@ -47,8 +58,16 @@ class EmbeddedStore(ClientStore):
             self.close()
             raise
 
+    def asker(self) -> EmbeddedAsker:
+        """Who answers people's SQL in the formats of the engine."""
+        return EmbeddedAsker(Engine(self._handle, self.query, self.command, self._checked), self._for_people)
+
     def check(self, sql: str) -> None:
         """Refuse all but one statement that only reads, and everything that reaches beyond the store."""
+        if self._checked(sql).format:
+            raise QueryError("FORMAT is not for statements here: leave it out, and choose the format where you ask")
+
+    def _checked(self, sql: str) -> Statement:
         classify = getattr(self._classifier, "classify_query", None)
         if classify is None:
             raise StoreError("this chdb-core cannot tell reading from writing: pip install -U 'chdb-core>=26.9'")
@@ -57,8 +76,8 @@ class EmbeddedStore(ClientStore):
         if kind["statement_count"]:
             _refuse_all_but_one_read(kind["query_class"].name, kind["statement_count"])
         elif not sql.strip(" ;\t\r\n"):
-            raise QueryError("that is no statement: write a SELECT, SHOW, DESCRIBE or EXPLAIN")
-        self._reading.check(sql)
+            raise QueryError("that is no statement: write a SELECT, SHOW, DESCRIBE or EXPLAIN", _SYNTAX_ERROR)
+        return self._reading.checked(sql)
 
     def _lines(self, sql: str, params: dict[str, object]) -> bytes:
         values = bound_values(sql, params)
@@ -73,6 +92,10 @@ class EmbeddedStore(ClientStore):
         """End what people's SQL still does: it may be given a minute, and stopping must not wait for it."""
         with suppress(QueryError, StoreError):
             self.command("KILL QUERY WHERE Settings['readonly'] = '1' ASYNC")
+
+    def give_back(self) -> None:
+        """Have the engine's allocator give back what it holds free."""
+        self.command("SYSTEM JEMALLOC PURGE")
 
     def close(self) -> None:
         """Close the engine's handles and give the directory up."""
@@ -95,7 +118,8 @@ class EmbeddedStore(ClientStore):
 
     def _handle(self) -> Any:
         self._refuse_forked()
-        return _chdb.connect(str(self._path))  # pyright: ignore
+        options = f"?{urlencode(self._options)}" if self._options else ""
+        return _chdb.connect(f"{self._path}{options}")  # pyright: ignore
 
     def _refuse_forked(self) -> None:
         if os.getpid() != self._pid:
@@ -103,11 +127,12 @@ class EmbeddedStore(ClientStore):
 
     def _client(self) -> Any:
         self._refuse_forked()
-        return connect(interface="chdb", path=str(self._path), tz_mode="aware")
+        options = self._options or None
+        return connect(interface="chdb", path=str(self._path), tz_mode="aware", chdb_options=options)
 
     def _reader(self) -> Any:
         client = self._client()
-        for name, value in _FOR_PEOPLE.items():
+        for name, value in self._for_people.items():
             client.set_client_setting(name, value)
         client.command("SET readonly = 1")
         return client
@@ -115,10 +140,12 @@ class EmbeddedStore(ClientStore):
 
 def _refuse_all_but_one_read(kind: str, statements: int) -> None:
     if statements != 1:
-        raise QueryError(f"one statement at a time, please: the engine's parser sees {statements}")
+        raise QueryError(f"one statement at a time, please: the engine's parser sees {statements}", _SYNTAX_ERROR)
     if kind != "READ_ONLY":
         raise QueryError(
-            f"only reading is allowed here, and this statement is {kind.lower()}: use SELECT, SHOW, DESCRIBE or EXPLAIN"
+            f"only reading is allowed here, and this statement is {kind.lower()}: "
+            "use SELECT, SHOW, DESCRIBE or EXPLAIN",
+            _READONLY,
         )
 
 

@@ -19,6 +19,9 @@ Ask = Callable[[str, Params | None], Rows]
 
 _MAX_TEXT: Final = 256 << 10  # the engine's own bound, max_query_size
 _NO_TREE: Final = 36  # the engine's code for a statement that its parser cannot give as a tree
+_TOO_LARGE: Final = 229
+_READONLY: Final = 164  # the engine's code for what may not be done in read-only mode
+_TOO_DEEP: Final = 167
 _FUNCTIONS: Final = "SELECT name, alias_to, categories, is_aggregate, toString(origin) FROM system.functions"
 _COMBINATORS: Final = "SELECT name FROM system.aggregate_function_combinators"
 _FORMATTED: Final = "SELECT formatQuerySingleLine({sql:String})"
@@ -32,8 +35,9 @@ def _words(text: str, separator: str | None = None) -> frozenset[str]:
 # Statements without a tree, as the engine's formatter writes them: about tables with plain names.
 _NAME: Final = r"(?:\w+|`\w+`)"
 _PLAIN: Final = re.compile(
-    rf"(?:DESCRIBE|EXISTS|SHOW CREATE) TABLE {_NAME}(?:\.{_NAME})?"
-    rf"|SHOW (?:CREATE DATABASE {_NAME}|GRANTS|PROCESSLIST|ENGINES|FUNCTIONS(?: I?LIKE '\w*%?')?|SETTING \w+)"
+    rf"(?P<text>(?:DESCRIBE|EXISTS|SHOW CREATE) TABLE {_NAME}(?:\.{_NAME})?"
+    rf"|SHOW (?:CREATE DATABASE {_NAME}|GRANTS|PROCESSLIST|ENGINES|FUNCTIONS(?: I?LIKE '\w*%?')?|SETTING \w+))"
+    r"(?: FORMAT `?(?P<format>\w+)`?)?"
 )
 _STATEMENTS: Final = _words(
     "SelectQuery SelectWithUnionQuery SelectIntersectExceptQuery ExplainQuery ShowTablesQuery ShowColumnsQuery "
@@ -71,6 +75,14 @@ _CHOSEN: Final = _words(
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that only reads, as the engine's formatter writes it: without comments, end mark and FORMAT."""
+
+    text: str
+    format: str  # the one that it names, "" for none
+
+
+@dataclass(frozen=True, slots=True)
 class _Known:
     """The engine's functions, in lower case."""
 
@@ -87,31 +99,38 @@ class Reading:
         self._ask = ask
         self._known: _Known | None = None
 
-    def check(self, sql: str) -> None:
-        """Refuse a statement that could reach beyond the store.
+    def checked(self, sql: str) -> Statement:
+        """The statement, unless it could reach beyond the store.
 
         Raises:
             QueryError: with what it uses, or with the parser's complaint.
         """
         if len(sql.encode()) > _MAX_TEXT:
-            raise QueryError(f"the statement is longer than {_MAX_TEXT} bytes: bind long values as {{name:Type}}")
-        if _PLAIN.fullmatch(self._one(_FORMATTED, sql)):
-            return
+            raise QueryError(
+                f"the statement is longer than {_MAX_TEXT} bytes: bind long values as {{name:Type}}", _TOO_LARGE
+            )
+        written = self._one(_FORMATTED, sql)
+        if plain := _PLAIN.fullmatch(written):
+            return Statement(plain["text"], plain["format"] or "")
         known = self._known = self._known or _known(self._ask)
-        for node in _nodes(self._tree(sql)):
+        tree = self._tree(sql)
+        named = _taken_format(tree)
+        for node in _nodes(tree):
             _check_node(node, known)
+        return Statement(_without_format(written, named), named)
 
-    def _tree(self, sql: str) -> object:
+    def _tree(self, sql: str) -> dict[str, Any]:
         try:
-            return json.loads(self._one(_TREE, sql))
+            return cast("dict[str, Any]", json.loads(self._one(_TREE, sql)))
         except RecursionError:
-            raise QueryError("the statement is nested too deep") from None
+            raise QueryError("the statement is nested too deep", _TOO_DEEP) from None
         except QueryError as error:
             if error.code != _NO_TREE:
                 raise
             raise QueryError(
                 "only reading tables of the store is allowed here: use SELECT, SHOW TABLES, EXPLAIN SELECT, "
-                "or DESCRIBE, EXISTS or SHOW CREATE with the name of a table"
+                "or DESCRIBE, EXISTS or SHOW CREATE with the name of a table",
+                _READONLY,
             ) from error
 
     def _one(self, question: str, sql: str) -> str:
@@ -136,6 +155,21 @@ def _known(ask: Ask) -> _Known:
     return _Known(frozenset(allowed), frozenset(refused), frozenset(aggregates), combinators)
 
 
+def _taken_format(tree: dict[str, Any]) -> str:
+    """Take the FORMAT clause of the whole statement out of its tree; "" where it has none."""
+    clause = tree.pop("format_ast", None)
+    return str(clause.get("name", "")) if isinstance(clause, dict) else ""  # pyright: ignore
+
+
+def _without_format(written: str, named: str) -> str:
+    if not named:
+        return written
+    for clause in (f" FORMAT {named}", f" FORMAT `{named}`"):  # keywords, such as Null, are quoted
+        if written.endswith(clause):
+            return written.removesuffix(clause)
+    raise QueryError("FORMAT must be the last clause: give settings before it", _READONLY)
+
+
 def _nodes(tree: object) -> Iterator[dict[str, Any]]:
     """Every object of the tree; the call of a table function has "table" set."""
     waiting = [tree]
@@ -154,7 +188,9 @@ def _nodes(tree: object) -> Iterator[dict[str, Any]]:
 
 def _check_node(node: dict[str, Any], known: _Known) -> None:
     if "format_ast" in node:
-        raise QueryError("FORMAT is not for statements here: leave it out, and choose the format where you ask")
+        raise QueryError("FORMAT is for the whole statement: make it the last clause", _READONLY)
+    if "out_file" in node:
+        raise QueryError("no file may be written", _READONLY)
     kind, name = str(node.get("type", "")), str(node.get("name", ""))
     if kind == "Function":
         _check_function(name, known, table="table" in node)
@@ -164,11 +200,11 @@ def _check_node(node: dict[str, Any], known: _Known) -> None:
         # A bare name may stand for a function, as in arrayMap(lower, names).
         raise _not_allowed(name)
     elif kind == "QueryParameter" and str(node.get("param_type", "")).strip().lower() == "identifier":
-        raise QueryError(f"{{{name}:Identifier}} is not allowed here: write the name itself into the statement")
+        raise QueryError(f"{{{name}:Identifier}} is not allowed: write the name itself into the statement", _READONLY)
     elif kind.endswith("Query") and kind not in _STATEMENTS:
-        raise QueryError("only reading is allowed here: use SELECT, SHOW, DESCRIBE or EXPLAIN SELECT")
+        raise QueryError("only reading is allowed here: use SELECT, SHOW, DESCRIBE or EXPLAIN SELECT", _READONLY)
     elif kind == "ExplainQuery" and str(node.get("kind", "")).removeprefix("EXPLAIN") not in _EXPLAINED:
-        raise QueryError(f"{node.get('kind')} is not allowed here: use EXPLAIN SELECT")
+        raise QueryError(f"{node.get('kind')} is not allowed here: use EXPLAIN SELECT", _READONLY)
 
 
 def _check_function(name: str, known: _Known, *, table: bool) -> None:
@@ -193,5 +229,6 @@ def _is_combined(name: str, known: _Known) -> bool:
 def _not_allowed(name: str) -> QueryError:
     return QueryError(
         f"{name!r} is not allowed here: a query may read tables of the store and compute from them, "
-        "but not reach files, other servers or other programs"
+        "but not reach files, other servers or other programs",
+        _READONLY,
     )

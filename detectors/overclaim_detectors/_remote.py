@@ -1,10 +1,15 @@
-"""Reading a store through the `overclaim serve` that owns it: POST /api/query."""
+"""Reading a store through the `overclaim serve` that owns it: POST /api/query.
+
+Where that server asks for a token, OVERCLAIM_TOKEN or the file named by OVERCLAIM_TOKEN_FILE has it.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, NoReturn, cast
 from urllib.error import HTTPError
@@ -12,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
 
 from overclaim._errors import StoreError
+from overclaim_detectors import _token
 from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -23,6 +29,7 @@ class RemoteStore:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self._opener = _opener(url)
+        self._token = _token.from_environment(os.environ)
 
     def query(self, sql: str, params: Params | None = None) -> Rows:
         """Run one read-only statement on the server."""
@@ -40,6 +47,9 @@ class RemoteStore:
         """The same as JSON."""
         return json.dumps(self._post({"sql": sql, "params": dict(params or {})})).encode()
 
+    def asker(self) -> None:
+        """Nobody: the server answers for itself."""
+
     def owner(self) -> dict[str, Any]:
         """What the server says about itself: pid, command, url, store, version, detector."""
         return self._ask(Request(f"{self.url}/api/owner", headers={"Accept": "application/json"}))
@@ -48,6 +58,15 @@ class RemoteStore:
         """How its detectors do: state (off, running, failing, dead), interval, passes, last_pass, error."""
         said = self.owner().get("detector")
         return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+
+    def metrics(self) -> dict[str, float]:
+        """Its figures, as /metrics has them: by name, with labels as in `name{label="value"}`."""
+        lines = self._read(Request(f"{self.url}/metrics")).decode("utf-8", "replace").splitlines()
+        found = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+        try:
+            return {name: float(value) for name, _, value in found}
+        except ValueError as error:
+            raise self._somebody_else() from error
 
     def command(self, sql: str, params: Params | None = None) -> None:
         """Refused."""
@@ -73,6 +92,9 @@ class RemoteStore:
     def interrupt(self) -> None:
         """Nothing to do: they run in the server."""
 
+    def give_back(self) -> None:
+        """Nothing to do: the server does so by itself."""
+
     def close(self) -> None:
         """Nothing to do: each request has its own connection."""
 
@@ -92,20 +114,32 @@ class RemoteStore:
 
     def _ask(self, request: Request) -> dict[str, Any]:
         try:
-            with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
-                answer: object = json.load(response)
-        except HTTPError as error:
-            raise self._refusal(error) from error
+            answer: object = json.loads(self._read(request))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise self._somebody_else() from error
-        except (OSError, HTTPException, ValueError) as error:
-            raise StoreError(f"no answer from {self.url} ({error}): is `overclaim serve` running there?") from error
         if not isinstance(answer, dict):
             raise self._somebody_else()
         return cast("dict[str, Any]", answer)
 
+    def _read(self, request: Request) -> bytes:
+        if self._token:
+            request.add_unredirected_header("Authorization", f"Bearer {self._token}")  # for this server only
+        try:
+            with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
+                return response.read()
+        except HTTPError as error:
+            raise self._refusal(error) from error
+        except (OSError, HTTPException, ValueError) as error:
+            raise StoreError(f"no answer from {self.url} ({error}): is `overclaim serve` running there?") from error
+
     def _refusal(self, error: HTTPError) -> StoreError:
         """What our server says when it refuses; other servers have other words."""
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            return StoreError(
+                f"the server at {self.url} asks for a token"
+                f"{', and the one given is another' if self._token else ''}: "
+                "set OVERCLAIM_TOKEN, or OVERCLAIM_TOKEN_FILE to the file that it was started with"
+            )
         try:
             return QueryError(str(json.load(error)["error"]))
         except (OSError, HTTPException, ValueError, LookupError, TypeError):

@@ -97,13 +97,23 @@ def _param(text: str) -> tuple[str, str]:
 
 
 def _configure_schema(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sql", action="store_true", help="print the statements that make the tables instead")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--sql", action="store_true", help="print the files that make the tables instead")
+    how.add_argument(
+        "--ddl", action="store_true", help="print every statement that makes an empty store, for who runs them by hand"
+    )
+    parser.add_argument("--cluster", metavar="NAME", help="with --ddl: for this cluster, with replicated tables")
+    parser.add_argument(
+        "--database", metavar="NAME", default="default", help="with --cluster: the database (default: default)"
+    )
 
 
 def _schema(args: argparse.Namespace) -> int:
     from overclaim_detectors import sql
     from overclaim_detectors.tables import tables
 
+    if args.ddl:
+        return _ddl(args)
     if args.sql:
         print("\n".join(sql.load(name) for name in sql.names("schema")))
         return 0
@@ -113,6 +123,16 @@ def _schema(args: argparse.Namespace) -> int:
         for column in table.columns:
             print(f"    {column.name:<22} {column.type:<{width}} {column.comment}".rstrip())
         print()
+    return 0
+
+
+def _ddl(args: argparse.Namespace) -> int:
+    from overclaim_detectors.migrate import whole
+    from overclaim_detectors.server_address import cluster_named
+
+    cluster = cluster_named(args.cluster, args.database) if args.cluster else None
+    for statement in whole(cluster):
+        print(f"{statement.strip()};\n")
     return 0
 
 
@@ -153,10 +173,23 @@ QUERY = Command(
         "Runs: overclaim_run_verdicts, claims: overclaim_claim_verdicts. Read other tables with FINAL."
     ),
 )
-SCHEMA = Command("show the tables of the store and their columns", _configure_schema, _schema)
+SCHEMA = Command(
+    "show the tables of the store and their columns",
+    _configure_schema,
+    _schema,
+    epilog=(
+        "Where overclaim may not make tables on the ClickHouse server, run what --ddl prints there:\n"
+        "  overclaim schema --ddl | clickhouse-client --database NAME\n"
+        "  overclaim schema --ddl --cluster CLUSTER --database NAME | clickhouse-client --database NAME"
+    ),
+)
 DETECT = Command(
     "judge the spans that have arrived since the last pass",
     _configure_detect,
     _detect,
-    epilog="exit codes: 0 fine, 1 an accusation is open (with --fail), 4 the store cannot be used",
+    epilog=(
+        "The password of a ClickHouse server: in the URL, in OVERCLAIM_CLICKHOUSE_PASSWORD, or in the file that\n"
+        "OVERCLAIM_CLICKHOUSE_PASSWORD_FILE names.\n"
+        "exit codes: 0 fine, 1 an accusation is open (with --fail), 4 the store cannot be used"
+    ),
 )

@@ -9,13 +9,15 @@ from typing import Any
 
 from overclaim._errors import OverclaimError
 from overclaim.doctor import Check
-from overclaim_detectors import sql
+from overclaim_detectors import damage, on_the_way, sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.migrate import available
 from overclaim_detectors.opening import DEFAULT_URL, open_store, resolved, store_path
 from overclaim_detectors.report import with_tables
 from overclaim_detectors.store import Store
 
+LITTLE_SPACE = 1 << 30  # bytes; merges of parts need room for a copy
+MOST_REASONS = 5
 PATIENCE_SECONDS = 60.0  # spans that wait longer for a pass wait for one that is not made
 
 
@@ -34,6 +36,8 @@ def checks(args: argparse.Namespace) -> Iterator[Check]:
         return
     try:
         yield from _of(store)
+        if getattr(args, "check_parts", False):
+            yield from _looked_for(store)
     except OverclaimError as error:
         yield Check("bad", f"store {store.url}", str(error))
     finally:
@@ -45,14 +49,19 @@ def _of(store: Store) -> Iterator[Check]:
     (engine,) = store.query("SELECT version()").rows[0]
     yield Check("ok", "store engine", f"ClickHouse {engine}")
     yield _schema(store)
-    yield from _detached(store)
+    yield from _put_aside(store)
+    yield from _met(store)
+    yield _disk(store)
     yield _passes(store)
     yield _lost(store)
+    yield from _quarantine(store)
+    yield from _on_the_way(store)
 
 
 def _where(store: Store) -> Iterator[Check]:
     if not isinstance(store, RemoteStore):
-        yield Check("ok", "store", f"{store.url}, opened by nobody else")
+        alone = "" if store.url.startswith("clickhouse") else ", opened by nobody else"
+        yield Check("ok", "store", f"{store.url}{alone}")
         return
     owner = store.owner()
     who = f"process {owner.get('pid')} ({owner.get('command')}) at {store.url}"
@@ -80,13 +89,51 @@ def _schema(store: Store) -> Check:
     return Check("note", "store schema", f"{applied:03d}; this version has {known:03d}", cure)
 
 
-def _detached(store: Store) -> Iterator[Check]:
-    found = store.query(sql.load("doctor/detached")).rows
+def _put_aside(store: Store) -> Iterator[Check]:
+    found = damage.put_aside(store)
     if not found:
         yield Check("ok", "store parts", "none detached")
-    for table, reason, parts in found:
-        cure = "rows in them are not seen; look into the directory `detached` of the table"
-        yield Check("bad", "store parts", f"{parts} of {table} detached: {reason}", cure)
+    for one in found:
+        if one.what == damage.BY_HAND:
+            cure = f"ALTER TABLE {one.table} ATTACH PART '{one.part}' brings it back"
+        else:
+            cure = f"no report sees its rows: restore {one.path} from a backup, or delete it and accept their loss"
+        yield Check("bad", "store parts", f"{one}", cure)
+
+
+def _met(store: Store) -> Iterator[Check]:
+    found = damage.met(store)
+    if not found:
+        yield Check("ok", "store files", "no damage met since the store was opened; --check-parts reads them all")
+    yield from map(_damaged, found)
+
+
+def _looked_for(store: Store) -> Iterator[Check]:
+    found = False
+    for one in damage.looked_for(store):
+        found = True
+        yield _damaged(one)
+    if not found:
+        yield Check("ok", "store checksums", "every file of every part agrees with its checksum")
+
+
+def _damaged(one: damage.Damage) -> Check:
+    place = one.path or "its directory"
+    cure = f"queries that touch it fail: stop whoever has the store, move {place} out of it, and start again"
+    return Check("bad", "store files", f"{one}", f"{cure}; its rows are lost, all others can be read")
+
+
+def _disk(store: Store) -> Check:
+    free, total, taken, largest = store.query(sql.load("doctor/disk")).rows[0]
+    most = f", most of it by {largest}" if largest else ""
+    said = f"{_gib(taken)} taken{most}; {_gib(free)} of {_gib(total)} free"
+    if free >= LITTLE_SPACE:
+        return Check("ok", "store disk", said)
+    return Check("bad", "store disk", said, "make room, or keep less: overclaim serve --retention-days, --max-disk-gib")
+
+
+def _gib(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GiB"
 
 
 def _passes(store: Store) -> Check:
@@ -106,3 +153,24 @@ def _lost(store: Store) -> Check:
     found = f"{lost} of {runs} runs of the last 7 days lack some, {dropped} had attributes or events cut off"
     cure = "they are never accused; see the agents' samplers, OTEL_BSP_MAX_QUEUE_SIZE and OTEL_SPAN_*_LIMIT"
     return Check("note", "spans", found, cure)
+
+
+def _quarantine(store: Store) -> Iterator[Check]:
+    """What was refused, and why; nothing where the store is older than its quarantine."""
+    if not store.query(sql.load("doctor/tables"), {"table": "overclaim_quarantine"}).rows:
+        return
+    found = store.query(sql.load("doctor/quarantine")).rows
+    if not found:
+        yield Check("ok", "quarantine", "nothing refused in the last 7 days")
+        return
+    reasons = "; ".join(f"{items} of {signal}: {why}" for signal, why, items, _ in found[:MOST_REASONS])
+    more = f"; and {len(found) - MOST_REASONS} reasons more" if len(found) > MOST_REASONS else ""
+    cure = "senders were told; what they sent: overclaim query 'SELECT * FROM overclaim_quarantine ORDER BY Received'"
+    yield Check("note", "quarantine", f"refused in the last 7 days: {reasons}{more}", cure)
+
+
+def _on_the_way(store: Store) -> Iterator[Check]:
+    if isinstance(store, RemoteStore):
+        yield from on_the_way.of_server(store.metrics())
+    elif store.url.startswith("chdb"):
+        yield from on_the_way.of_directory(store_path(store.url))

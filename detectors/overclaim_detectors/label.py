@@ -1,6 +1,7 @@
 """The labelling job: spans of the traces that received some -> runs, calls and claims.
 
-Understanding texts and payloads is the Python engine of the SDK; here spans are only fetched and its answers stored.
+Understanding texts and payloads is the Python engine of the SDK; here spans and what log records tell of them are only
+fetched, and its answers stored.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
 from overclaim.outcome.model import Run
 from overclaim.outcome.normals import apply, speak_of
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
+from overclaim.reading.log_records import with_logs
 from overclaim.reading.spans import Span
 from overclaim.reading.traces import runs
-from overclaim_detectors import rows, sql
+from overclaim_detectors import logs, rows, sql
 from overclaim_detectors.inbox import Batch
 from overclaim_detectors.normals import Learned
 from overclaim_detectors.store import Store
@@ -40,7 +42,7 @@ class Labelled:
 def label(
     store: Store, batch: Batch, version: int, learned: Learned | None = None, expected: ToolRules = NO_RULES
 ) -> Labelled:
-    """Label the traces of a batch again from all their spans, and take back what no longer holds.
+    """Label the traces of a batch again from all their spans and log records, and take back what no longer holds.
 
     learned: how their tools usually answered by the time each trace arrived. expected: what is right for them; it
     holds for the spans of other instrumentors, as far as they carry content.
@@ -49,7 +51,8 @@ def label(
     """
     by_trace = _by_trace(_spans(store, batch))
     skipped = set[str]()
-    found = _rows(by_trace, _understood(by_trace, expected, skipped), version, learned or Learned(store), skipped)
+    understood = _understood(by_trace, logs.read(store, by_trace), expected, skipped)
+    found = _rows(by_trace, understood, version, learned or Learned(store), skipped)
     store.insert("overclaim_runs", rows.RUN_COLUMNS, found.runs, _INSERT)
     store.insert("overclaim_calls", rows.CALL_COLUMNS, found.calls, _INSERT)
     store.insert("overclaim_claims", rows.CLAIM_COLUMNS, found.claims, _INSERT)
@@ -67,13 +70,21 @@ def _by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     return {trace_id: list(of_trace) for trace_id, of_trace in groupby(spans, key=attrgetter("trace_id"))}
 
 
-def _understood(by_trace: Mapping[str, list[Span]], expected: ToolRules, skipped: set[str]) -> dict[str, list[Run]]:
+def _understood(
+    by_trace: Mapping[str, list[Span]], logged: logs.Logged, expected: ToolRules, skipped: set[str]
+) -> dict[str, list[Run]]:
     """The runs of each trace, but of those that are skipped: one odd trace must not stop the others."""
     found: dict[str, list[Run]] = {}
     for trace_id, spans in by_trace.items():
         with _left_out(trace_id, skipped):
-            found[trace_id] = runs(spans, expected)
+            its = runs(with_logs(spans, logged.records.get(trace_id, ())), expected)
+            found[trace_id] = [_incomplete(run) for run in its] if trace_id in logged.cut else its
     return found
+
+
+def _incomplete(run: Run) -> Run:
+    """A run of a trace of which not all log records were read."""
+    return replace(run, gaps=(*run.gaps, logs.NOT_READ), complete=False)
 
 
 def _rows(

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from overclaim._errors import StoreError
-from overclaim_detectors import sql
-from overclaim_detectors.store import Store
+from overclaim_detectors import sql, variants
+from overclaim_detectors.cluster import Cluster, cluster_of, refuse_strangers, statements_for
+from overclaim_detectors.store import QueryError, Store
 
+_ACCESS_DENIED = 497
+LEDGER = "overclaim_migrations"
+_NAMES = {"names": [LEDGER, "otel_traces"]}
 _FILE = re.compile(r"(\d{3})_(\w+)\.sql")
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS overclaim_migrations
@@ -29,6 +33,7 @@ CREATE TABLE IF NOT EXISTS overclaim_migrations
 ENGINE = MergeTree
 ORDER BY Number
 """
+_LEDGER_ROWS = "INSERT INTO overclaim_migrations (Number, Name, Checksum, Applied) VALUES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +51,37 @@ class Migration:
 
 
 def migrate(store: Store, folder: Path | None = None) -> list[str]:
-    """Apply what is missing, in order; returns the names applied now.
+    """Apply what is missing, in order, and fit the views of queries/variants; returns the names applied now.
+
+    A store that has everything is not changed, so whoever may not make tables can use one that others made.
 
     Raises:
-        StoreError: the store has a migration this version does not know, or knows with another text.
+        StoreError: the store has a migration this version does not know, or knows with another text; or it has a table
+            of spans that we do not know.
     """
     wanted = available(folder or sql.root() / "schema")
-    store.command(_LEDGER)
-    missing = _missing(wanted, _applied(store))
+    made = {str(name): str(engine) for name, engine, _ in store.query(sql.load("variants/made"), _NAMES).rows}
+    refuse_strangers(made, cluster_of(store))
+    if LEDGER not in made:
+        variants.check(store)
+    missing = _missing(wanted, _applied(store) if LEDGER in made else {})
+    if LEDGER not in made:
+        _run(store, _LEDGER)
     for migration in missing:
         _apply(store, migration)
+    if folder is None:
+        variants.fit(store)
     return [migration.name for migration in missing]
+
+
+def whole(cluster: Cluster | None) -> Iterator[str]:
+    """Every statement that makes an empty store, for those who run them by hand: `migrate` then finds nothing to do."""
+    wanted = available(sql.root() / "schema")
+    texts = [_LEDGER, *(text for one in wanted for text in sql.statements(one.text)), variants.definition()]
+    for text in texts:
+        yield from cluster.statements(text) if cluster else [text]
+    rows = ",\n".join(f"({one.number}, '{one.name}', '{one.checksum}', now())" for one in wanted)
+    yield "\n".join((_LEDGER_ROWS, rows))
 
 
 def available(folder: Path) -> list[Migration]:
@@ -90,9 +115,20 @@ def _missing(wanted: Sequence[Migration], applied: dict[int, tuple[str, str]]) -
     return [migration for migration in wanted if migration.number not in applied]
 
 
+def _run(store: Store, text: str) -> None:
+    for statement in statements_for(store, [text]):
+        try:
+            store.command(statement)
+        except QueryError as error:
+            if error.code != _ACCESS_DENIED:
+                raise
+            cure = "whoever may make tables can run what `overclaim schema --ddl` prints"
+            raise StoreError(f"the tables cannot be made: {error}; {cure}") from error
+
+
 def _apply(store: Store, migration: Migration) -> None:
     for statement in sql.statements(migration.text):
-        store.command(statement)
+        _run(store, statement)
     # Written last, and the files say IF NOT EXISTS: a crash in between is mended by running again.
     row = (migration.number, migration.name, migration.checksum, datetime.now(UTC))
-    store.insert("overclaim_migrations", ("Number", "Name", "Checksum", "Applied"), [row])
+    store.insert(LEDGER, ("Number", "Name", "Checksum", "Applied"), [row])

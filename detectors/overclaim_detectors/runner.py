@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from overclaim._errors import OverclaimError
 from overclaim.expectations import Expectations
 from overclaim.outcome.tool_rules import NO_RULES
-from overclaim_detectors import judging
+from overclaim_detectors import disk, judging
 from overclaim_detectors.inbox import Batch, Inbox, Piece
 from overclaim_detectors.label import label
 from overclaim_detectors.normals import Learned
@@ -67,7 +67,9 @@ class Detection:
     def _work(self, piece: Piece, done: Pass) -> None:
         done.skipped += piece.too_large
         for batch in piece.batches:
-            self._batch(batch, piece.version, done)
+            whole = batch.without(disk.cut_off(self._store, batch.traces))
+            if whole.traces:
+                self._batch(whole, piece.version, done)
 
     def _batch(self, batch: Batch, version: int, done: Pass) -> None:
         labelled = label(self._store, batch, version, self._normals, self._expected)

@@ -23,6 +23,7 @@ _IN_SQL = (
     "SELECT * FROM overclaim_claims FINAL WHERE TraceId = '{trace}' ORDER BY Position",
     "SELECT * FROM overclaim_calls FINAL WHERE TraceId = '{trace}' ORDER BY Position",
     "SELECT Timestamp, SpanName, StatusCode, SpanAttributes FROM otel_traces WHERE TraceId = '{trace}' ORDER BY 1",
+    "SELECT Timestamp, EventName, SeverityText, LogAttributes FROM otel_logs WHERE TraceId = '{trace}' ORDER BY 1",
 )
 
 

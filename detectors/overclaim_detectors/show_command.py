@@ -8,6 +8,7 @@ import shlex
 
 from overclaim.cli import Command
 from overclaim_detectors.commands import with_store
+from overclaim_detectors.hiding import without_password
 from overclaim_detectors.opening import DEFAULT_URL, open_store
 
 
@@ -30,7 +31,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     for one in found:
         print("\n".join(show.lines(one)), end="\n\n")
-    option = "" if args.store == DEFAULT_URL else f" --store {shlex.quote(args.store)}"
+    option = "" if args.store == DEFAULT_URL else f" --store {shlex.quote(without_password(args.store))}"
     print("To see for yourself:")
     for question in show.questions(found):
         print(f'  overclaim query{option} "{question}"')

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from overclaim._errors import StoreError
+from overclaim_detectors.asking import Asker
 
 Params = Mapping[str, object]
 
@@ -71,6 +72,10 @@ class Store(Protocol):
         """
         ...
 
+    def asker(self) -> Asker | None:
+        """Who answers people's SQL in ClickHouse's formats, where no server does."""
+        ...
+
     def command(self, sql: str, params: Params | None = None) -> None:
         """Run a statement that returns nothing, such as DDL or INSERT SELECT."""
         ...
@@ -95,6 +100,10 @@ class Store(Protocol):
 
     def interrupt(self) -> None:
         """End the statements of others, read() and answer(), that are still at work in this process."""
+        ...
+
+    def give_back(self) -> None:
+        """Give memory that is held free back to the system (embedded store only)."""
         ...
 
     def close(self) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from overclaim_detectors import sql
 
 _TABLE = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW|VIEW) IF NOT EXISTS (\w+)")
+_ADDITION = re.compile(r"ALTER TABLE (\w+) ADD COLUMN IF NOT EXISTS\n")
+_PASSES_ON = "ENGINE = Null"
 _COLUMN = re.compile(r"^    (?P<name>[\w.]+) (?P<type>[A-Z]\w*)(?P<rest>[^\n]*)", re.M)
 _COMMENT = re.compile(r"COMMENT '((?:[^']|'')*)'")
 _OPENING = re.compile(r"\n? *\(")
@@ -34,13 +36,27 @@ class Table:
 
 
 def tables() -> list[Table]:
-    """All tables and views, in the order in which they are made."""
-    return [table for name in sql.names("schema") for table in _tables(sql.header(name), sql.load(name))]
+    """All tables that keep something and all views, in the order in which they are made."""
+    made = [table for name in sql.names("schema") for table in _tables(sql.header(name), sql.load(name))]
+    added = [_addition(text) for name in sql.names("schema") for text in sql.statements(sql.load(name))]
+    return [
+        _with(table, [column for name, columns in added if name == table.name for column in columns]) for table in made
+    ]
+
+
+def _with(table: Table, added: list[Column]) -> Table:
+    return replace(table, columns=(*table.columns, *added))
+
+
+def _addition(statement: str) -> tuple[str, tuple[Column, ...]]:
+    """The table to which a later statement adds columns, and these."""
+    match = _ADDITION.search(statement)
+    return (match[1], tuple(_columns(statement))) if match else ("", ())
 
 
 def _tables(about: str, text: str) -> Iterator[Table]:
     for statement in sql.statements(text):
-        if match := _TABLE.search(statement):
+        if _PASSES_ON not in statement and (match := _TABLE.search(statement)):
             yield Table(match[1], about, tuple(_columns(statement)))
 
 

@@ -1,4 +1,5 @@
 -- All spans of some traces, each once however often it was delivered. Times are Unix nanoseconds.
+-- They are read in the one form of queries/variants, whoever made otel_traces.
 -- Where copies differ, the one that ends last is taken, then the fullest, then by hash: never the one that came first.
 SELECT
     TraceId,
@@ -21,7 +22,7 @@ SELECT
     Links.SpanId AS LinkSpanIds,
     Links.Attributes AS LinkAttributes,
     toUInt64(DroppedAttributes) + DroppedEvents + DroppedLinks AS Dropped
-FROM otel_traces
+FROM overclaim_spans
 WHERE
     TraceId IN {traces:Array(String)}
     AND Timestamp >= fromUnixTimestamp64Nano({earliest:Int64})

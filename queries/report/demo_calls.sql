@@ -24,7 +24,7 @@ requests AS (
         SpanId,
         SpanAttributes['http.request.method'] || SpanAttributes['http.method'] AS method,
         path(SpanAttributes['url.full'] || SpanAttributes['http.url']) AS path
-    FROM otel_traces
+    FROM overclaim_spans
     WHERE TraceId IN {traces:Array(String)} AND SpanKind = 'Client'
 )
 

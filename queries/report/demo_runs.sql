@@ -44,7 +44,7 @@ colours AS (
     SELECT
         TraceId,
         uniqExactIf(SpanId, StatusCode = 'Error') AS red
-    FROM otel_traces
+    FROM overclaim_spans
     WHERE TraceId IN {traces:Array(String)}
     GROUP BY TraceId
 )

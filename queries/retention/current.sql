@@ -4,4 +4,4 @@ SELECT
     position(engine_full, ' TTL ') > 0 AS Ends,
     toUInt32OrZero(extract(engine_full, 'TTL Received \\+ toIntervalDay\\((?:_CAST\\()?(\\d+)')) AS Days
 FROM system.tables
-WHERE database = currentDatabase() AND name = 'otel_traces'
+WHERE database = currentDatabase() AND name IN ('otel_traces', 'otel_traces_local') AND endsWith(engine, 'MergeTree')

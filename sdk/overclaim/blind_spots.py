@@ -17,6 +17,7 @@ _GAPS = {
     "parent_missing": "a span is missing between others",
     "linked_span_missing": "a claim points at a span that did not arrive",
     "data_dropped": "a span lost attributes, events or links to a limit",
+    "logs_not_read": "its spans have more log records of errors than are read",
     "claimed_during_a_call": "the answer was given while a call was still open",
 }
 

@@ -133,9 +133,10 @@ def test_a_store_in_use_names_its_owner(serve: Serve, tmp_path: Path) -> None:
 def test_the_address_says_what_answers_there(serve: Serve, tmp_path: Path) -> None:
     """A browser on the address printed gets words: what this is, its version, each endpoint, where findings are."""
     _, addresses = serve(tmp_path / "store")
-    answer = httpx.get(addresses["http"], trust_env=False)
+    answer = httpx.get(addresses["http"], headers={"accept": "text/html,*/*"}, trust_env=False)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
-    for word in (__version__, "/v1/traces", "/api/query", "/api/owner", "/healthz", "/readyz", "report claims"):
+    endpoints = ("/v1/traces", "/api/query", "/api/owner", "/metrics", "/healthz", "/readyz")
+    for word in (__version__, "report claims", *endpoints):
         assert word in answer.text
     foreign = httpx.get(addresses["http"], headers={"host": "evil.example"}, trust_env=False)
     assert foreign.status_code == 403
@@ -159,3 +160,123 @@ def test_a_taken_port_ends_the_command_with_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"overclaim: cannot listen for HTTP on 127.0.0.1 port {port}: it is in use")
     assert len(done.stderr.splitlines()) == 1
+
+
+def run_python(text: str, *arguments: str) -> subprocess.Popen[str]:
+    """Some Python in a process of its own."""
+    command = [sys.executable, "-c", text, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+HANGING = """
+import sys, time
+from overclaim_collector import lifetime
+
+class Hanging:
+    def start(self):
+        time.sleep(60 if sys.argv[1] == "start" else 0)
+    def stop(self):
+        time.sleep(60)
+
+lifetime.STOP_SECONDS = float(sys.argv[2])
+made = lifetime.Lifetime()
+print("starting", flush=True)
+sys.exit(made.run(Hanging(), lambda: print("ready", flush=True)))
+"""
+
+
+@pytest.mark.parametrize("part", ["start", "stop"])
+def test_what_hangs_does_not_hold_up_the_end(part: str) -> None:
+    """Whether the start hangs or the stop: after one signal and a time it ends all the same, and says so."""
+    process = run_python(HANGING, part, "0.5")
+    assert process.stdout
+    while process.stdout.readline().strip() != ("starting" if part == "start" else "ready"):
+        pass
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "something hangs" in errors
+    assert "What was acknowledged is kept" in errors
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    """Whoever is in a hurry sends it twice; the exit code tells the signal, as the shell does."""
+    process = run_python(HANGING, "stop", "60")
+    assert process.stdout
+    assert process.stdout.readline() == "starting\n"
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr
+    assert "stopping" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGINT
+
+
+def test_a_stop_while_starting_ends_it(tmp_path: Path) -> None:
+    """The ClickHouse server that it waits for never answers: SIGTERM ends it in seconds, not after the timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"clickhouse://127.0.0.1:{silent.getsockname()[1]}/default"
+        command = [sys.executable, "-m", "overclaim.cli", "serve", "--store", url, "--spool-dir", str(tmp_path)]
+        command += ["--http-port", "0", "--grpc-port", "0"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        connection, _ = silent.accept()
+        with connection:
+            begun = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=60)
+    assert (output, process.returncode) == ("", 1), errors
+    assert time.monotonic() - begun < 15
+
+
+STUCK = """
+import sys, threading
+from overclaim_collector import serve_command
+from overclaim_detectors import _clients
+
+real = _clients.ClientStore.raw_insert, _clients.ClientStore.insert
+never = threading.Event()
+
+def stuck(self, table, *rest):
+    if started.is_set():
+        never.wait()
+    return real[0](self, table, *rest)
+
+def stuck_rows(self, table, *rest):
+    if started.is_set():
+        never.wait()
+    return real[1](self, table, *rest)
+
+started = threading.Event()
+_clients.ClientStore.raw_insert, _clients.ClientStore.insert = stuck, stuck_rows
+say = serve_command._say_ready
+serve_command._say_ready = lambda *given: (started.set(), say(*given))
+from overclaim.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_stop_with_a_stuck_store_keeps_what_was_acknowledged(serve: Serve, tmp_path: Path) -> None:
+    """No insert comes to an end any more: it stops all the same, and what it acknowledged is there after a restart."""
+    store = f"chdb://{tmp_path / 'store'}"
+    arguments = ["serve", "--store", store, "--no-detect", "--http-port", "0", "--grpc-port", "0"]
+    process = run_python(STUCK, *arguments)
+    assert process.stdout
+    url = dict(part.split("=", 1) for part in process.stdout.readline().split()[1:])["http"]
+    acknowledged = 0
+    with httpx.Client(trust_env=False, headers={"content-type": PROTOBUF}, timeout=20) as client:
+        while acknowledged < 50:  # the first one may be in the insert that hangs
+            acknowledged += 10 * (client.post(f"{url}/v1/traces", content=request(10)).status_code == 200)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 15, errors
+    _, addresses = serve(tmp_path / "store")
+    counted: int = 0
+    with httpx.Client(base_url=addresses["http"], trust_env=False) as client:
+        while counted < acknowledged:
+            answer = client.post("/api/query", json={"sql": "SELECT countDistinct(SpanId) FROM otel_traces"})
+            counted = answer.json()["rows"][0][0]
+            time.sleep(0.1)
+    assert counted >= acknowledged

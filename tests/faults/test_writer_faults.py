@@ -1,80 +1,347 @@
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
-from overclaim_collector.otlp.spans import COLUMNS, Row
-from overclaim_collector.refusal import Refusal
+from overclaim._errors import StoreError
+from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.items import Refused
+from overclaim_collector.otlp.signals import TRACES
+from overclaim_collector.receivers.ingest import Ingest
+from overclaim_collector.refusal import Reason, Refusal
+from overclaim_collector.writing import quarantine, writer
+from overclaim_collector.writing.counts import Counts
+from overclaim_collector.writing.entry import Entry
+from overclaim_collector.writing.spool import Spool
 from overclaim_collector.writing.writer import Writer
-from overclaim_detectors.store import Store
+from overclaim_detectors.store import QueryError, Store
+
+BAD_DATA = QueryError("Cannot parse this", 27)
+ROOM = 16 << 20
 
 
-def row(span_id: str, name: object = "s") -> Row:
-    """A row as the decoder makes them."""
-    values: dict[str, Any] = {
-        "Timestamp": time.time_ns(),
-        "TraceId": "a" * 32,
-        "SpanId": span_id,
-        "SpanName": name,
-        "ResourceAttributes": {},
-        "SpanAttributes": {},
-    }
-    numbers = ("Duration", "TraceFlags", "DroppedAttributes", "DroppedEvents", "DroppedLinks")
-    filler = {name: 0 if name in numbers else [] if "." in name else "" for name in COLUMNS}
-    return tuple({**filler, **values}[column] for column in COLUMNS)
+def body(number: int, name: str = "step", spans: int = 1, **fields: Any) -> bytes:
+    """A request with good spans, which has its own trace by its number."""
+    request = ExportTraceServiceRequest()
+    scope = request.resource_spans.add().scope_spans.add()
+    for place in range(spans):
+        ids = {"trace_id": number.to_bytes(16), "span_id": (place + 1).to_bytes(8)}
+        scope.spans.add(name=name, start_time_unix_nano=time.time_ns(), end_time_unix_nano=2**63, **{**ids, **fields})
+    return request.SerializeToString()
 
 
-def test_one_request_that_cannot_be_stored_does_not_poison_the_others(store: Store) -> None:
-    """Requests of one insert are tried one by one when it fails; only the bad one is refused."""
-    writer = Writer(store)
-    futures = [writer.submit(bytes([n]), [row(f"{n:016x}", b"\xff" if n == 2 else "s")]) for n in range(5)]
-    futures += [writer.submit(b"surrogate", [row("f" * 16, "\ud800")])]
-    writer.start()
-    failures = [type(future.exception(20)) for future in futures]
-    assert writer.stop(5)
-    assert failures.count(type(None)) + failures.count(Refusal) == 6
-    assert failures[5] is Refusal
-    assert [failures[n] for n in (0, 1, 3, 4)] == [type(None)] * 4
-    assert writer.counts.received == writer.counts.stored + writer.counts.refused == 6
+def entry(number: int, spans: int = 1, native: bool = True) -> Entry:
+    """A request as the receivers hand it to the writer."""
+    return Entry(number.to_bytes(32), TRACES, spans, body(number, spans=spans), native)
 
 
-def test_stopping_stores_what_was_taken_and_refuses_the_rest(store: Store) -> None:
+@dataclass
+class Faulty:
+    """A store in which inserts fail as `fault` says, by what they hold; it says what went into the real one."""
+
+    store: Store
+    fault: Any = None
+    waits: threading.Event | None = None
+    inserts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Any], settings: Any = None) -> None:
+        """By rows."""
+        if table == TRACES.table:
+            self._may_fail("rows", str(rows).encode())
+        self.store.insert(table, columns, rows, settings)
+        self.inserts.append((table, len(rows)))
+
+    def raw_insert(self, table: str, block: bytes, fmt: str, settings: Mapping[str, Any] | None = None) -> None:
+        """By bytes."""
+        self._may_fail("native", block)
+        self.store.raw_insert(table, block, fmt, settings)
+        self.inserts.append((table, 0))
+
+    def _may_fail(self, way: str, content: bytes) -> None:
+        if self.waits:
+            self.waits.wait(30)
+        if self.fault and (error := self.fault(way, content)):
+            raise error
+
+
+@dataclass
+class Running:
+    """A writer on such a store; used as a context it is stopped at the end."""
+
+    faulty: Faulty
+    writer: Writer
+
+    def submit(self, *entries: Entry) -> list[Future[None]]:
+        """Submit all."""
+        return [self.writer.submit(one) for one in entries]
+
+    @property
+    def counts(self) -> Counts:
+        """Of spans."""
+        return self.writer.counts["traces"]
+
+    def balance(self) -> int:
+        """Spans that are unaccounted for."""
+        counts = self.counts
+        settled = counts.stored + counts.repeated + counts.refused + counts.waiting + counts.lost
+        return counts.received - settled
+
+    def rows(self) -> int:
+        """Spans in the store, repeated ones counted once."""
+        return self.faulty.store.query("SELECT uniqExact(TraceId, SpanId) FROM otel_traces").rows[0][0]
+
+
+@pytest.fixture
+def running(store: Store) -> Iterator[Running]:
+    """A writer without a spool, not started yet."""
+    faulty = Faulty(store)
+    made = Running(faulty, Writer(faulty))
+    yield made
+    made.writer.stop(5)
+
+
+@pytest.fixture
+def spooling(store: Store, tmp_path: Path) -> Iterator[Running]:
+    """A writer with a spool, at work."""
+    faulty, spool = Faulty(store), Spool(tmp_path / "spool", ROOM, sync=False)
+    made = Running(faulty, Writer(faulty, spool))
+    made.writer.start()
+    yield made
+    made.writer.stop(5)
+    spool.close()
+
+
+def holds(*numbers: int) -> Any:
+    """A test whether content has one of these traces, as bytes or as text."""
+    marks = [mark for number in numbers for mark in (number.to_bytes(16), number.to_bytes(16).hex().encode())]
+    return lambda content: any(mark in content for mark in marks)
+
+
+def until(condition: Any, seconds: float = 20) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def refusals(futures: list[Future[None]]) -> list[Reason | None]:
+    """Why each was refused; None for those that were stored."""
+    errors = [future.exception(20) for future in futures]
+    return [error.reason if isinstance(error, Refusal) else None for error in errors]
+
+
+def test_requests_that_cannot_be_stored_do_not_poison_the_others(running: Running) -> None:
+    """Those that the store can never take are refused for good and kept in quarantine; all others are stored."""
+    bad = holds(5, 11)
+    running.faulty.fault = lambda _, content: BAD_DATA if bad(content) else None
+    futures = running.submit(*(entry(number, spans=3, native=number % 2 == 0) for number in range(1, 17)))
+    running.writer.start()
+    assert refusals(futures) == [Reason.INVALID if number in (5, 11) else None for number in range(1, 17)]
+    with pytest.raises(Refusal, match="Cannot parse this"):
+        futures[4].result()
+    assert running.writer.stop(10)
+    assert (running.counts.stored, running.counts.refused, running.balance()) == (42, 6, 0)
+    assert running.rows() == 42
+    kept = running.faulty.store.query("SELECT Signal, Reason, Items, Content FROM overclaim_quarantine").dicts()
+    assert [(row["Signal"], row["Reason"], row["Items"]) for row in kept] == [("traces", "Cannot parse this", 3)] * 2
+
+
+def test_what_only_the_engine_cannot_read_is_written_by_us(running: Running) -> None:
+    """A request that its reader refuses is stored as rows, and the sender hears nothing of it."""
+    bad = holds(3)
+    running.faulty.fault = lambda way, content: BAD_DATA if way == "native" and bad(content) else None
+    futures = running.submit(*map(entry, range(1, 6)))
+    running.writer.start()
+    assert refusals(futures) == [None] * 5
+    assert (running.rows(), running.balance()) == (5, 0)
+    assert ("otel_traces", 1) in running.faulty.inserts
+
+
+def test_a_store_that_cannot_read_otlp_gets_rows(running: Running) -> None:
+    """That is found out at the start, and no request fails for it."""
+    running.faulty.store.command("DROP VIEW overclaim_otlp_traces_mv")
+    running.faulty.fault = lambda way, _: QueryError("unknown setting", 115) if way == "native" else None
+    running.writer.start()
+    try:
+        assert refusals(running.submit(*map(entry, range(1, 4)))) == [None] * 3
+    finally:
+        running.faulty.store.command("TRUNCATE TABLE overclaim_migrations")  # the next test makes the view again
+    assert {table for table, _ in running.faulty.inserts} == {"otel_traces"}
+    assert running.rows() == 3
+
+
+def test_without_a_spool_a_store_that_fails_is_told_to_the_senders(running: Running) -> None:
+    """They are asked to come again, and when they do their spans are stored."""
+    running.writer.start()
+    running.faulty.fault = lambda *_: StoreError("gone")
+    assert refusals(running.submit(*map(entry, range(8)))) == [Reason.UNAVAILABLE] * 8
+    running.faulty.fault = None
+    assert refusals(running.submit(*map(entry, range(8)))) == [None] * 8
+    assert (running.rows(), running.counts.refused, running.balance()) == (8, 8, 0)
+
+
+def test_a_store_that_fails_loses_nothing_that_was_acknowledged(spooling: Running) -> None:
+    """Requests wait in the spool and are acknowledged; when the store is well again all of them go in."""
+    spooling.faulty.fault = lambda *_: StoreError("gone")
+    futures = [future for number in range(20) for future in spooling.submit(entry(number, spans=2))]
+    assert refusals(futures) == [None] * 20
+    assert (spooling.counts.waiting, spooling.counts.stored, spooling.balance()) == (40, 0, 0)
+    assert refusals(spooling.submit(entry(7, spans=2))) == [None]
+    spooling.faulty.fault = None
+    until(lambda: spooling.counts.stored == 40)
+    assert (spooling.counts.waiting, spooling.counts.repeated, spooling.balance()) == (0, 2, 0)
+    assert spooling.rows() == 40
+
+
+def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a request that is refused for good, nor one that always fails by itself, holds up what stands behind."""
+    monkeypatch.setattr("overclaim_collector.writing.drainer.FIRST_PAUSE", 0.01)
+    spooling.faulty.fault = lambda *_: StoreError("gone")
+    assert refusals(spooling.submit(*map(entry, range(1, 9)))) == [None] * 8
+    never, always = holds(2), holds(5)
+    faults = [(never, BAD_DATA), (always, QueryError("memory limit", 241))]
+    spooling.faulty.fault = lambda _, content: next((error for bad, error in faults if bad(content)), None)
+    late = 0
+    while spooling.counts.refused < 2:
+        assert refusals(spooling.submit(entry(100 + late))) == [None]
+        late += 1
+        time.sleep(0.1)
+    until(lambda: not spooling.counts.waiting)
+    assert (spooling.counts.stored, spooling.counts.refused, spooling.balance()) == (6 + late, 2, 0)
+    assert spooling.rows() == 6 + late
+    assert spooling.writer.stop(5)
+    reasons = spooling.faulty.store.query("SELECT Reason FROM overclaim_quarantine ORDER BY Reason").rows
+    assert reasons == [("Cannot parse this",), ("failed 5 times while others were stored: memory limit",)]
+
+
+def test_the_next_run_stores_what_waits(store: Store, tmp_path: Path) -> None:
+    """Requests that an earlier process acknowledged are stored by the next one, and count as received there."""
+    for fault in (StoreError("gone"), None):
+        spool = Spool(tmp_path, ROOM, sync=False)
+        run = Running(Faulty(store, fault and (lambda *_, error=fault: error)), Writer(Faulty(store), spool))
+        run.writer = Writer(run.faulty, spool)
+        run.writer.start()
+        if fault:
+            assert refusals(run.submit(*map(entry, range(5)))) == [None] * 5
+        else:
+            until(lambda: run.counts.stored == 5)  # noqa: B023
+        assert run.writer.stop(5)
+        spool.close()
+    assert (run.counts.received, run.balance(), run.rows()) == (5, 0, 5)
+
+
+def test_a_full_spool_refuses_and_counts(store: Store, tmp_path: Path) -> None:
+    """What finds no room is given back to its sender, and what found room is not lost for it."""
+    spool = Spool(tmp_path, 4096, sync=False)
+    run = Running(faulty := Faulty(store, lambda *_: StoreError("gone")), Writer(faulty, spool))
+    run.writer.start()
+    found = [refusals(run.submit(entry(number, spans=5)))[0] for number in range(30)]
+    assert set(found) == {None, Reason.UNAVAILABLE}
+    assert not run.writer.has_room
+    faulty.fault = None
+    until(lambda: not run.counts.waiting)
+    assert run.counts.stored == 5 * found.count(None) == run.rows()
+    assert (run.counts.refused, run.balance()) == (5 * found.count(Reason.UNAVAILABLE), 0)
+    run.writer.stop(5)
+    spool.close()
+
+
+def test_an_insert_that_hangs_holds_up_nobody_else(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests behind it are acknowledged from the spool, those that waited already and those that come."""
+    monkeypatch.setattr(writer, "STUCK", 0.1)
+    spooling.faulty.waits = threading.Event()
+    first = spooling.submit(entry(1))
+    time.sleep(0.4)
+    behind = spooling.submit(*map(entry, range(2, 6)))
+    assert refusals(behind) == [None] * 4
+    assert not first[0].done()
+    spooling.faulty.waits.set()
+    assert refusals(first) == [None]
+    until(lambda: spooling.counts.stored == 5)
+    assert (spooling.rows(), spooling.balance()) == (5, 0)
+
+
+def test_a_bad_span_goes_into_quarantine_and_the_others_into_the_store(running: Running) -> None:
+    """Its reason and its bytes are there to read, and the sender is told how many were refused."""
+    running.writer.start()
+    ingest = Ingest(running.writer)
+    request = ExportTraceServiceRequest.FromString(body(1, spans=3))
+    span = request.resource_spans[0].scope_spans[0].spans[1]
+    span.trace_id = b"short"
+    span.attributes.append(KeyValue(key="mark"))
+    with ingest.admission.request() as claim:
+        receipt = ingest.receive(claim, request.SerializeToString(), Encoding.PROTOBUF)
+    assert receipt.refused == 1
+    assert (running.counts.stored, running.counts.refused, running.balance()) == (2, 1, 0)
+    assert running.writer.stop(5)
+    row = running.faulty.store.query("SELECT Reason, Items, position(Content, 'mark') > 0 FROM overclaim_quarantine")
+    assert row.rows == [("trace id of 5 bytes instead of 16", 1, 1)]
+
+
+def test_quarantine_is_bounded_and_counts_all(store: Store) -> None:
+    """Of a flood of bad items some are kept with a part of their content, and all are counted."""
+    held = quarantine.Quarantine(store)
+    held.add(TRACES, [Refused("too long", b"x" * 100_000)] * 30)
+    held.add(TRACES, [Refused("so many", b"y")] * 50_000)
+    held.write(now=True)
+    query = "SELECT sum(Items), count(), max(length(Content)) FROM overclaim_quarantine WHERE Reason = {r:String}"
+    assert store.query(query, {"r": "too long"}).rows == [(30, 17, quarantine.LONGEST_ITEM)]
+    assert store.query(query, {"r": "so many"}).rows == [(50_000, quarantine.MOST_ROWS + 1, 1)]
+
+
+def test_quarantine_waits_for_the_store_within_bounds(store: Store) -> None:
+    """While the store takes nothing only counts are kept beyond some megabytes, and nothing is forgotten."""
+    faulty = Faulty(store)
+    held = quarantine.Quarantine(faulty)
+    for _ in range(40):
+        held.add(TRACES, [Refused("bad", b"x" * 60_000)] * 10)
+    assert len(held._rows) < 400  # pyright: ignore[reportPrivateUsage]
+    held.write(now=True)
+    assert store.query("SELECT sum(Items) FROM overclaim_quarantine").rows == [(400,)]
+
+
+def test_stopping_stores_what_was_taken_and_refuses_the_rest(running: Running) -> None:
     """Everything submitted before the stop is stored; afterwards requests are told to come again."""
-    writer = Writer(store)
-    writer.start()
-    futures = [writer.submit(n.to_bytes(2), [row(f"{n:016x}")]) for n in range(500)]
-    assert writer.stop(10)
+    running.writer.start()
+    futures = running.submit(*map(entry, range(500)))
+    assert running.writer.stop(10)
     assert [future.result(0) for future in futures] == [None] * 500
-    assert store.query("SELECT count() FROM otel_traces").rows == [(500,)]
+    assert running.rows() == 500
     with pytest.raises(Refusal, match="stopping"):
-        writer.submit(b"late", [row("f" * 16)])
+        running.submit(entry(1000))
 
 
 def test_the_same_insert_twice_is_stored_once(store: Store) -> None:
     """A second writer that repeats an insert, as after a crash before the answer, adds nothing."""
-    for _ in range(2):
-        writer = Writer(store)
-        writer.start()
-        writer.submit(b"digest", [row("a" * 16)]).result(10)
-        assert writer.stop(5)
-    assert store.query("SELECT count() FROM otel_traces").rows == [(1,)]
+    for native in (True, True, False, False):
+        again = Writer(store)
+        again.start()
+        again.submit(entry(1 + native, native=native)).result(10)
+        assert again.stop(5)
+    assert store.query("SELECT count() FROM otel_traces").rows == [(2,)]
 
 
-def test_an_insert_whose_view_failed_reaches_the_inbox_when_tried_again(store: Store) -> None:
+def test_an_insert_whose_view_failed_reaches_the_inbox_when_tried_again(running: Running) -> None:
     """The spans were kept, the inbox was not told: the next try tells it, and nothing is there twice."""
+    store = running.faulty.store
     store.command("ALTER TABLE overclaim_inbox ADD CONSTRAINT full CHECK Spans > 1000")
-    writer = Writer(store)
-    writer.start()
+    running.writer.start()
     try:
-        with pytest.raises(Refusal):
-            writer.submit(b"digest", [row("a" * 16)]).result(20)
+        assert refusals(running.submit(entry(1))) == [Reason.UNAVAILABLE]
     finally:
         store.command("ALTER TABLE overclaim_inbox DROP CONSTRAINT full")
     assert store.query("SELECT count() FROM otel_traces").rows == [(1,)]
-    writer.submit(b"digest", [row("a" * 16)]).result(20)
-    assert writer.stop(5)
+    assert refusals(running.submit(entry(1))) == [None]
     tables = ("otel_traces", "overclaim_inbox")
     assert [store.query("SELECT count() FROM {t:Identifier}", {"t": table}).rows[0][0] for table in tables] == [1, 1]
     assert store.query("SELECT sum(Spans) FROM overclaim_traces").rows == [(1,)]

@@ -1,4 +1,4 @@
-"""The store where the stock OpenTelemetry Collector made otel_traces before we came."""
+"""The store where the stock OpenTelemetry Collector made otel_traces before we came: what stays its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import scripted_agents as agents
+from otelcol_exporter import by_name
 from stores import receive
 
 from overclaim_collector.otlp.spans import COLUMNS
@@ -14,87 +15,43 @@ from overclaim_detectors import sql
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.retention import keep
-from overclaim_detectors.runner import detect_once
 from overclaim_detectors.store import Store
 
-# The table as the Collector's ClickHouse exporter makes it by default.
-STOCK = """
-CREATE TABLE IF NOT EXISTS otel_traces (
-    Timestamp DateTime64(9) CODEC(Delta, ZSTD(1)),
-    TraceId String CODEC(ZSTD(1)),
-    SpanId String CODEC(ZSTD(1)),
-    ParentSpanId String CODEC(ZSTD(1)),
-    TraceState String CODEC(ZSTD(1)),
-    SpanName LowCardinality(String) CODEC(ZSTD(1)),
-    SpanKind LowCardinality(String) CODEC(ZSTD(1)),
-    ServiceName LowCardinality(String) CODEC(ZSTD(1)),
-    ResourceAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
-    ScopeName String CODEC(ZSTD(1)),
-    ScopeVersion String CODEC(ZSTD(1)),
-    SpanAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
-    Duration UInt64 CODEC(ZSTD(1)),
-    StatusCode LowCardinality(String) CODEC(ZSTD(1)),
-    StatusMessage String CODEC(ZSTD(1)),
-    Events Nested (
-        Timestamp DateTime64(9),
-        Name LowCardinality(String),
-        Attributes Map(LowCardinality(String), String)
-    ) CODEC(ZSTD(1)),
-    Links Nested (
-        TraceId String,
-        SpanId String,
-        TraceState String,
-        Attributes Map(LowCardinality(String), String)
-    ) CODEC(ZSTD(1)),
-    INDEX idx_trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
-    INDEX idx_duration Duration TYPE minmax GRANULARITY 1
-) ENGINE = MergeTree()
-PARTITION BY toDate(Timestamp)
-ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))
-TTL toDateTime(Timestamp) + toIntervalDay(3)
-SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
-"""
-OURS = ("TraceFlags", "DroppedAttributes", "DroppedEvents", "DroppedLinks")
-EXPORTED = tuple(name for name in COLUMNS if name not in OURS)
+(NEWEST,) = by_name(("newest",))
 
 
 @pytest.fixture
 def stock(tmp_path: Path) -> Iterator[Store]:
-    """A store of its own, made by the Collector and then by us."""
+    """A store of its own, made by the Collector and then by us, with three spans of the Collector's."""
     opened = open_store(f"chdb://{tmp_path / 'store'}")
     try:
-        opened.command(STOCK)
+        NEWEST.make_tables(opened.command)
+        NEWEST.push(agents.foreign_body(83), opened.insert)
         migrate(opened)
         yield opened
     finally:
         opened.close()
 
 
-def test_what_the_stock_collector_writes_is_judged(stock: Store) -> None:
-    """It inserts with its own columns into its own table, and its spans are labelled and judged."""
-    with agents.recording() as rows:
-        agents.overclaimer()
-        made = rows()
-    stock.insert("otel_traces", EXPORTED, [row[: len(EXPORTED)] for row in made])
-    done = detect_once(stock)
-    assert (done.labelled, done.skipped, done.failed) == (1, [], {})
-    rows_of = "SELECT Agent, Label FROM overclaim_verdicts FINAL WHERE Claim = -1"
-    assert stock.query(rows_of).rows == [("overclaimer", "contradicted")]
-
-
 def test_what_we_write_goes_into_the_stock_table(stock: Store) -> None:
-    """All our columns are there, and those of the Collector's rows that lack them are zero."""
-    first, *others = agents.foreign(83)
-    stock.insert("otel_traces", EXPORTED, [first[: len(EXPORTED)]])
-    receive(stock, others)
-    sums = ", ".join(f"sum({name} = 0)" for name in OURS)
-    (counts,) = stock.query(f"SELECT {sums}, count() FROM otel_traces").rows  # noqa: S608
-    assert counts[0] >= 1
-    assert counts[-1] == 3
+    """All our columns are there; those of the Collector's rows that lack them are empty, its inserts go on."""
+    receive(stock, agents.foreign(84))
+    NEWEST.push(agents.foreign_body(85), stock.insert)
+    empty = [
+        name for name in COLUMNS if name.startswith(("Dropped", "Trace")) and name not in ("TraceId", "TraceState")
+    ]
+    assert len(empty) > 3
+    sums = ", ".join(f"countIf({name} = 0)" for name in empty)
+    (counts,) = stock.query(f"SELECT count(), {sums} FROM otel_traces").rows  # noqa: S608
+    assert counts[0] == 9
+    assert min(counts[1:]) >= 6
 
 
 def test_how_long_the_stock_table_keeps_spans_is_its_owner_s(stock: Store) -> None:
-    """Nothing is changed there unless we are told to."""
+    """Nothing is changed there unless we are told to; log records go by the same days."""
     assert stock.query(sql.load("retention/current")).rows == [(1, 0)]
     keep(stock, 30)
     assert stock.query(sql.load("retention/current")).rows == [(1, 30)]
+    assert stock.query(sql.load("retention/logs_current")).rows == [(1, 30)]
+    keep(stock, 0)
+    assert stock.query(sql.load("retention/logs_current")).rows == [(0, 0)]

@@ -27,7 +27,8 @@ def test_a_healthy_store_is_described(store: Store, store_path: Path) -> None:
     said = found(f"chdb://{store_path}")
     assert {check.level for check in said.values()} == {"ok"}
     assert str(store_path) in said["store"].found
-    assert set(said) == {"store", "store engine", "store schema", "store parts", "detection passes", "spans"}
+    parts = {"store parts", "store files", "store disk"}
+    assert set(said) == {"store", "store engine", "store schema", *parts, "detection passes", "spans", "quarantine"}
     assert "the last one with work" in said["detection passes"].found
 
 
@@ -42,7 +43,8 @@ def test_what_is_wrong_is_named(store: Store, store_path: Path) -> None:
     wrong = {what: check for what, check in said.items() if check.level != "ok"}
     assert set(wrong) == {"store schema", "store parts", "detection passes"}
     assert all(check.cure for check in wrong.values())
-    assert "overclaim_traces" in wrong["store parts"].found
+    assert "overclaim_traces, 1 rows: detached by hand" in wrong["store parts"].found
+    assert "ATTACH PART" in wrong["store parts"].cure
 
 
 def test_a_running_server_is_asked(tmp_path: Path) -> None:
@@ -70,3 +72,13 @@ def test_lost_spans_are_told(store: Store, store_path: Path) -> None:
     assert said.level == "note"
     assert "1 of 1 runs" in said.found
     assert "OTEL_BSP_MAX_QUEUE_SIZE" in said.cure
+
+
+def test_what_was_refused_is_told(store: Store, store_path: Path) -> None:
+    """Refused items are counted by reason, with where to see them."""
+    insert = "INSERT INTO overclaim_quarantine (Signal, Reason, Items) VALUES"
+    store.command(insert + " ('traces', 'span id of zeros', 3), ('traces', 'span id of zeros', 4), ('logs', 'late', 1)")
+    said = found(f"chdb://{store_path}")["quarantine"]
+    assert said.level == "note"
+    assert "7 of traces: span id of zeros; 1 of logs: late" in said.found
+    assert "overclaim_quarantine" in said.cure

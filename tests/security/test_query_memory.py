@@ -14,6 +14,9 @@ import pytest
 
 from overclaim_detectors.store import MAX_ANSWER
 
+MEMORY_MIB = 1100  # what the servers of these tests may take
+IDLE_MIB = 320
+
 
 class Running:
     """`overclaim serve` in a process of its own, whose memory can be measured."""
@@ -21,6 +24,7 @@ class Running:
     def __init__(self, directory: Path) -> None:
         ready = directory / "ready.json"
         arguments = ["--store", f"chdb://{directory / 'store'}", "--http-port", "0", "--grpc-port", "0", "--no-detect"]
+        arguments += ["--memory-mib", str(MEMORY_MIB)]
         serve = [sys.executable, "-m", "overclaim.cli", "serve", *arguments, "--ready-file", str(ready)]
         self.process = subprocess.Popen(serve, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
@@ -34,8 +38,15 @@ class Running:
 
     def peak_mib(self) -> float:
         """The highest memory use of the server so far."""
+        return self._status("VmHWM")
+
+    def resident_mib(self) -> float:
+        """Its memory use now."""
+        return self._status("VmRSS")
+
+    def _status(self, name: str) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+        return int(status.split(f"{name}:")[1].split()[0]) / 1024
 
     def stop(self) -> None:
         """Stop it."""
@@ -87,6 +98,15 @@ HUNGRY = [
 ]
 
 
+def test_an_idle_server_is_small(running: Running) -> None:
+    """It has loaded nothing that it does not need, and holds no more of the engine's library than it uses."""
+    time.sleep(1)
+    assert running.resident_mib() < IDLE_MIB
+    loaded = Path(f"/proc/{running.process.pid}/maps").read_text()
+    assert "_chdb.abi3.so" in loaded
+    assert not [name for name in ("/numpy/", "/pandas/", "/pyarrow/") if name in loaded]
+
+
 def test_greedy_questions_stay_within_memory_and_let_others_live(running: Running) -> None:
     """Answers and intermediate results are bounded: the server stays small and answers others within a second."""
     with Pulse(running.url) as pulse:
@@ -96,7 +116,7 @@ def test_greedy_questions_stay_within_memory_and_let_others_live(running: Runnin
     refused = [answer.json()["error"] for answer in answers if answer.status_code == 400]
     assert len(refused) >= len(HUNGRY) - 1
     assert all("LIMIT" in error for error in refused)
-    assert running.peak_mib() < 2500
+    assert running.peak_mib() < MEMORY_MIB
     assert pulse.longest < 1
 
 
@@ -108,7 +128,7 @@ def test_a_large_answer_within_the_bound_arrives_whole(running: Running) -> None
     assert (answer.status_code, len(rows), rows[-1][0]) == (200, 40_000, 39_999)
     assert len(answer.content) < MAX_ANSWER
     assert pulse.longest < 1
-    assert running.peak_mib() < 2500
+    assert running.peak_mib() < MEMORY_MIB
 
 
 def test_stopping_does_not_wait_for_questions(running: Running) -> None:

@@ -26,4 +26,4 @@ def rows_of(body: bytes, encoding: Encoding, signal: Signal = TRACES) -> Rows:
     decoded = decode(body, encoding, signal)
     checked = decoded.checked
     reasons = Counter(item.reason for item in checked.refused)
-    return Rows(signal.rows(decoded.message), reasons, checked.mended, checked.message)
+    return Rows(signal.rows(signal.request.FromString(decoded.block)), reasons, checked.mended, checked.message)

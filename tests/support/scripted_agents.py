@@ -25,12 +25,19 @@ RESOURCE = Resource({"service.name": "shop", "deployment.environment.name": "tes
 @contextmanager
 def recording() -> Iterator[Callable[[], list[Row]]]:
     """Watch agents with the SDK; gives what makes rows of otel_traces out of the spans recorded so far."""
+    with recorded() as exporter:
+        yield lambda: as_rows(exporter)
+
+
+@contextmanager
+def recorded() -> Iterator[InMemorySpanExporter]:
+    """Watch agents with the SDK; gives what holds the spans."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(resource=RESOURCE)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     overclaim.instrument(tracer_provider=provider, http_clients=False)
     try:
-        yield lambda: as_rows(exporter)
+        yield exporter
     finally:
         overclaim.uninstrument()
         provider.shutdown()
@@ -38,8 +45,12 @@ def recording() -> Iterator[Callable[[], list[Row]]]:
 
 def as_rows(exporter: InMemorySpanExporter) -> list[Row]:
     """The spans as the receivers store them."""
-    body = encode_spans(exporter.get_finished_spans()).SerializeToString()
-    return rows_of(body, Encoding.PROTOBUF).rows
+    return rows_of(as_body(exporter), Encoding.PROTOBUF).rows
+
+
+def as_body(exporter: InMemorySpanExporter) -> bytes:
+    """The spans as an OTLP request."""
+    return encode_spans(exporter.get_finished_spans()).SerializeToString()
 
 
 @overclaim.tool
@@ -102,6 +113,11 @@ EXPECTED = {
 
 def foreign(trace_id: int) -> list[Row]:
     """An agent span with its answer, a failed tool span and one that mends it, as a stock instrumentor writes them."""
+    return rows_of(foreign_body(trace_id), Encoding.PROTOBUF).rows
+
+
+def foreign_body(trace_id: int) -> bytes:
+    """The same as an OTLP request."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(resource=RESOURCE, id_generator=_Ids(trace_id))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -110,7 +126,7 @@ def foreign(trace_id: int) -> list[Row]:
         for age, result in (("x", {"error": "invalid_integer", "status": 400}), ("31", {"id": "usr_81", "ok": True})):
             with tracer.start_as_current_span("execute_tool create_user", attributes=_tool(age, result)):
                 pass
-    return as_rows(exporter)
+    return as_body(exporter)
 
 
 def _agent(answer: str) -> dict[str, str]:

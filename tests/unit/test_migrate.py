@@ -7,7 +7,7 @@ import pytest
 
 from overclaim._errors import StoreError
 from overclaim_detectors.migrate import available, migrate
-from overclaim_detectors.store import Store
+from overclaim_detectors.store import Params, QueryError, Rows, Store
 
 ONE = "-- One.\nCREATE TABLE IF NOT EXISTS migrated_one (A UInt8) ENGINE = Memory;\n"
 TWO = (
@@ -72,3 +72,24 @@ def test_two_files_with_one_number_are_refused(schema: Path) -> None:
     (schema / "902_other.sql").write_text(TWO)
     with pytest.raises(StoreError, match="share the number 902"):
         available(schema)
+
+
+class Forbidden:
+    """The store for a user who may only read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def query(self, sql: str, params: Params | None = None) -> Rows:
+        """The store's answer."""
+        return self._store.query(sql, params)
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        """Refused, as a server does."""
+        raise QueryError("ann: Not enough privileges", 497)
+
+
+def test_who_may_not_make_tables_is_told_what_to_do(schema: Path, store: Store) -> None:
+    """Somebody else can run the statements."""
+    with pytest.raises(StoreError, match=r"Not enough privileges; .*overclaim schema --ddl"):
+        migrate(Forbidden(store), schema)  # pyright: ignore[reportArgumentType]

@@ -102,7 +102,8 @@ def test_unknown_and_snake_case_keys_are_skipped() -> None:
 
 def test_enum_names_are_refused_and_unknown_numbers_are_unspecified() -> None:
     """OTLP/JSON forbids enum names; numbers of the future are kept as far as the table can say."""
-    assert "1 refused: kind: enums are integers" in from_json(json_span(kind="SPAN_KIND_CLIENT")).message
+    bad = from_json(json_span(), json_span(kind="SPAN_KIND_CLIENT"))
+    assert "1 refused: kind: enums are integers" in bad.message
     row = only(from_json(json_span(kind=17, status={"code": 9})))
     assert (row["SpanKind"], row["StatusCode"]) == ("Unspecified", "Unset")
 
@@ -182,8 +183,8 @@ def test_a_bad_span_is_refused_and_counted_and_the_good_ones_are_kept(change: di
 @pytest.mark.parametrize("field", ["traceId", "spanId", "parentSpanId"])
 def test_ids_that_are_not_hex_are_refused(field: str) -> None:
     """Base64 ids, protobuf's own JSON form, are not OTLP."""
-    result = from_json(json_span(**{field: "t61rcWkgMzE="}))
-    assert (result.rows, result.refused.total()) == ([], 1)
+    result = from_json(json_span(), json_span(**{field: "t61rcWkgMzE="}))
+    assert (len(result.rows), result.refused.total()) == (1, 1)
     assert f"{field}: ids are hexadecimal" in result.message
 
 
@@ -300,7 +301,23 @@ def test_deep_values_are_refused_and_not_a_crash() -> None:
     value: dict[str, Any] = {"intValue": 1}
     for _ in range(150):
         value = {"arrayValue": {"values": [value]}}
-    assert "nested deeper" in from_json(json_span(attributes=[{"key": "k", "value": value}])).message
+    deep = json_span(attributes=[{"key": "k", "value": value}])
+    assert "nested deeper" in from_json(json_span(), deep).message
+
+
+def test_json_of_which_no_span_can_be_read_is_refused_whole() -> None:
+    """A sender that gets the encoding wrong everywhere hears it as an error; ids of zeros are still read."""
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%s]}]}]}'
+    unreadable = refusal(body % json.dumps(json_span(kind="SPAN_KIND_CLIENT")).encode())
+    assert (unreadable.reason, "enums are integers" in unreadable.message) == (Reason.INVALID, True)
+    assert from_json(json_span(traceId="0" * 32)).refused.total() == 1
+
+
+def test_json_is_utf_8() -> None:
+    """A byte order mark is fine; other encodings, in which the limits could not count, are refused."""
+    body = json.dumps({"resourceSpans": []})
+    assert rows_of(b"\xef\xbb\xbf" + body.encode(), Encoding.JSON).rows == []
+    assert refusal(body.encode("utf-16")).reason is Reason.INVALID
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:

@@ -116,7 +116,7 @@ def test_the_questions_it_prints_are_answered(
     assert main(["show", run.trace_id, "--store", str(store_path)]) == 0
     printed = capsys.readouterr().out
     questions = show.questions(show.find(judged, run.trace_id))
-    assert len(questions) == 4
+    assert len(questions) == 5
     for question in questions:
         assert f'overclaim query --store {store_path} "{question}"' in printed
         judged.read(question)

@@ -37,22 +37,24 @@ def parse(body: bytes, kind: Any, misfits: list[Refused] | None = None) -> Any:
         misfits: gets those items, with the cause.
 
     Raises:
-        Refusal: INVALID, with the place and the cause.
+        Refusal: INVALID, with the place and the cause; also where no item fits, since then the sender has it wrong.
     """
     data = _loads(body)
     if not isinstance(data, dict):
         raise invalid(f"the body is JSON, but a {type(data).__name__} and not an object")
-    request = kind()
+    request, filler = kind(), _Filler([] if misfits is None else misfits)
     try:
-        _Filler([] if misfits is None else misfits).fill(request, cast(dict[str, object], data), 0)
+        filler.fill(request, cast(dict[str, object], data), 0)
     except _Fault as fault:
         raise invalid(fault.said()) from fault
+    if filler.refused and not filler.kept:
+        raise invalid(filler.refused[0].reason)
     return request
 
 
 def _loads(body: bytes) -> object:
     try:
-        return json.loads(body)
+        return json.loads(body.decode("utf-8-sig"))  # JSON is UTF-8; json would guess UTF-16, too
     except RecursionError:
         raise invalid("the body is JSON nested too deep") from None
     except ValueError as error:  # UnicodeDecodeError is one
@@ -97,11 +99,12 @@ def _reader(field: Any) -> Callable[[object], Any] | None:
     return _hex if field.name in _HEX_FIELDS else _READERS.get(field.type)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Filler:
     """Puts JSON into messages. A span or log record that does not fit is left out: the others are none the worse."""
 
     refused: list[Refused]
+    kept: int = 0
 
     def fill(self, message: Any, data: dict[str, object], depth: int) -> None:
         if depth > MAX_NESTING:
@@ -139,7 +142,15 @@ class _Filler:
                 if field.name not in _ITEM_FIELDS:
                     raise _placed(error, f"[{index}]") from None
                 del target[-1]
-                self.refused.append(Refused(_said(error), json.dumps(item).encode()))
+                self.refused.append(Refused(_said(error), _text(item)))
+        self.kept += len(target) if field.name in _ITEM_FIELDS else 0
+
+
+def _text(item: object) -> bytes:
+    try:
+        return json.dumps(item).encode()
+    except RecursionError:
+        return b'"nested too deep to be shown"'
 
 
 def _said(error: Exception) -> str:

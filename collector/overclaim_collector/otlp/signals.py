@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as trace_service
 
-from overclaim_collector.otlp import spans
+from overclaim_collector.otlp import logs, spans
 from overclaim_collector.otlp.items import Checked, Row
+from overclaim_collector.otlp.native import Native
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Signal:
     item: what one of its items is called, for people. rejected: the field of partial_success that counts them.
     check: takes out of a request, in place, the items that cannot be kept, and mends what can be mended.
     rows: the rows of a checked request, for stores whose own reader cannot take the bytes.
+    native: the way of requests that it can take; None where there is none.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Signal:
     columns: tuple[str, ...]
     check: Callable[[Any], Checked]
     rows: Callable[[Any], list[Row]]
+    native: Native | None = None
 
 
 TRACES: Final = Signal(
@@ -46,5 +50,20 @@ TRACES: Final = Signal(
     columns=spans.COLUMNS,
     check=spans.check,
     rows=spans.rows,
+    native=Native(trace_service.ExportTraceServiceRequest, "otlp_traces", "overclaim_otlp_traces"),
 )
-SIGNALS: Final = (TRACES,)
+LOGS: Final = Signal(
+    name="logs",
+    item="log record",
+    path="/v1/logs",
+    service="opentelemetry.proto.collector.logs.v1.LogsService",
+    request=ExportLogsServiceRequest,
+    response=ExportLogsServiceResponse,
+    rejected="rejected_log_records",
+    table=logs.TABLE,
+    columns=logs.COLUMNS,
+    check=logs.check,
+    rows=logs.rows,
+)
+SIGNALS: Final = (TRACES, LOGS)
+BY_NAME: Final = {signal.name: signal for signal in SIGNALS}

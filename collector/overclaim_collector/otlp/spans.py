@@ -1,13 +1,12 @@
 """OTLP trace requests: the check of each span, and the rows of otel_traces.
 
-The mapping is that of the OpenTelemetry Collector's ClickHouse exporter.
-Kept beside it: trace flags and the counts of dropped attributes, events and links, which that exporter loses.
+The mapping is that of the OpenTelemetry Collector's ClickHouse exporter. Kept beside it is what that exporter loses:
+flags, counts of what was dropped, schema URLs, attributes of the scope, and the types of attribute values.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -47,6 +46,16 @@ COLUMNS: Final = (
     "DroppedAttributes",
     "DroppedEvents",
     "DroppedLinks",
+    "ResourceSchemaUrl",
+    "ResourceAttributeTypes",
+    "ResourceDroppedAttributes",
+    "ScopeSchemaUrl",
+    "ScopeAttributes",
+    "ScopeDroppedAttributes",
+    "SpanAttributeTypes",
+    "EventDroppedAttributes",
+    "LinkDroppedAttributes",
+    "LinkFlags",
 )
 _KINDS: Final = ("Unspecified", "Internal", "Server", "Client", "Producer", "Consumer")
 _STATUSES: Final = ("Unset", "Ok", "Error")
@@ -55,6 +64,16 @@ _NO_EVENTS: Final[tuple[list[Any], ...]] = ([], [], [])
 _NO_LINKS: Final[tuple[list[Any], ...]] = ([], [], [], [])
 _NO_TRACE: Final = bytes(16)
 _NO_SPAN: Final = bytes(8)
+# The words of the Collector's pdata for what is no string.
+_TYPES: Final[dict[str | None, str]] = {
+    "string_value": "",
+    "bool_value": "Bool",
+    "int_value": "Int",
+    "double_value": "Double",
+    "array_value": "Slice",
+    "kvlist_value": "Map",
+    "bytes_value": "Bytes",
+}
 
 
 def check(request: ExportTraceServiceRequest) -> Checked:
@@ -67,28 +86,47 @@ def check(request: ExportTraceServiceRequest) -> Checked:
 
 
 def _check_spans(spans: Any, checked: Checked) -> None:
-    bad: list[int] = []
-    for index, span in enumerate(spans):
-        if why := _fault(span):
-            checked.refused.append(Refused(why, span.SerializeToString()))
-            bad.append(index)
+    odd = [index for index, span in enumerate(spans) if not _is_well(span)]
+    for index in reversed(odd):
+        if why := _fault(span := spans[index]):
+            # Partial: native.py's messages hold values that cannot be written whole.
+            checked.refused.append(Refused(why, span.SerializePartialToString()))
+            del spans[index]
         else:
-            _mend(span, checked.mended)
-    for index in reversed(bad):
-        del spans[index]
+            _mend(span, checked)
     checked.kept += len(spans)
+
+
+def _is_well(span: Span) -> bool:
+    """Whether there is nothing to refuse or to mend: of every span, so it looks at each field once."""
+    trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
+    return (
+        len(trace_id) == 16
+        and len(span_id) == 8
+        and trace_id != _NO_TRACE
+        and span_id != _NO_SPAN
+        and (not parent or (len(parent) == 8 and parent != _NO_SPAN))
+        and 0 < (start := span.start_time_unix_nano) <= _LATEST
+        and start <= span.end_time_unix_nano
+        and 0 <= span.kind < len(_KINDS)
+        and 0 <= span.status.code < len(_STATUSES)
+        and not (span.events and any(event.time_unix_nano > _LATEST for event in span.events))
+    )
 
 
 def rows(request: ExportTraceServiceRequest) -> list[Row]:
     """The rows of a checked request."""
     found: list[Row] = []
     for resource_spans in request.resource_spans:
-        resource = attributes(resource_spans.resource.attributes)
-        service = resource.get("service.name", "")
+        resource = resource_spans.resource
+        texts, types = attributes(resource.attributes), types_of(resource.attributes)
+        of_resource = (resource_spans.schema_url, types, resource.dropped_attributes_count)
+        service = texts.get("service.name", "")
         for scope_spans in resource_spans.scope_spans:
             scope = scope_spans.scope
-            shared = (service, resource, scope.name, scope.version)
-            found += [_row(span, shared) for span in scope_spans.spans]
+            before = (service, texts, scope.name, scope.version)
+            of_scope = (scope_spans.schema_url, attributes(scope.attributes), scope.dropped_attributes_count)
+            found += [_row(span, before, (*of_resource, *of_scope)) for span in scope_spans.spans]
     return found
 
 
@@ -106,9 +144,9 @@ def _fault(span: Span) -> str:
     return ""
 
 
-def _mend(span: Span, mended: Counter[str]) -> None:
+def _mend(span: Span, checked: Checked) -> None:
     """Put the fields of a span into the range of its columns."""
-    _mend_times(span, mended)
+    _mend_times(span, checked)
     if span.parent_span_id == _NO_SPAN:
         span.ClearField("parent_span_id")
     if not 0 <= span.kind < len(_KINDS):
@@ -120,18 +158,17 @@ def _mend(span: Span, mended: Counter[str]) -> None:
             event.time_unix_nano = _LATEST
 
 
-def _mend_times(span: Span, mended: Counter[str]) -> None:
+def _mend_times(span: Span, checked: Checked) -> None:
     start, end = span.start_time_unix_nano, span.end_time_unix_nano
     if start == 0:
-        mended["no start time; the end time, or else the time of arrival, is taken"] += 1
+        checked.mended["no start time; the end time, or else the time of arrival, is taken"] += 1
         span.start_time_unix_nano = span.end_time_unix_nano = min(end, _LATEST) or time.time_ns()
     elif end < start:
-        mended[f"{'end before start' if end else 'no end time'}; the duration is taken as 0"] += 1
+        checked.mended[f"{'end before start' if end else 'no end time'}; the duration is taken as 0"] += 1
         span.end_time_unix_nano = start
 
 
-def _row(span: Span, shared: tuple[str, dict[str, str], str, str]) -> Row:
-    service, resource, scope_name, scope_version = shared
+def _row(span: Span, before: tuple[Any, ...], shared: tuple[Any, ...]) -> Row:
     return (
         span.start_time_unix_nano,
         span.trace_id.hex(),
@@ -140,10 +177,7 @@ def _row(span: Span, shared: tuple[str, dict[str, str], str, str]) -> Row:
         span.trace_state,
         span.name,
         _KINDS[span.kind],
-        service,
-        resource,
-        scope_name,
-        scope_version,
+        *before,
         attributes(span.attributes),
         span.end_time_unix_nano - span.start_time_unix_nano,
         _STATUSES[span.status.code],
@@ -154,6 +188,11 @@ def _row(span: Span, shared: tuple[str, dict[str, str], str, str]) -> Row:
         span.dropped_attributes_count,
         span.dropped_events_count,
         span.dropped_links_count,
+        *shared,
+        types_of(span.attributes),
+        [event.dropped_attributes_count for event in span.events],
+        [link.dropped_attributes_count for link in span.links],
+        [link.flags for link in span.links],
     )
 
 
@@ -176,10 +215,22 @@ def _links(links: Iterable[Span.Link]) -> tuple[list[Any], ...]:
     )
 
 
+def types_of(pairs: Iterable[KeyValue]) -> dict[str, str]:
+    """The types of attributes that are no strings, by key; of equal keys the last one counts."""
+    kinds = {pair.key: type_of(pair.value) for pair in pairs}
+    return {key: kind for key, kind in kinds.items() if kind}
+
+
+def type_of(value: AnyValue) -> str:
+    """The type of what is no string, in the words of the Collector's pdata; "" for a string."""
+    return _TYPES.get(value.WhichOneof("value"), "Empty")
+
+
 def attributes(pairs: Iterable[KeyValue]) -> dict[str, str]:
     """Attributes as text by key; of equal keys the last one counts."""
-    return {pair.key: _text(pair.value) for pair in pairs}
+    return {pair.key: text_of(pair.value) for pair in pairs}
 
 
-def _text(value: AnyValue) -> str:
+def text_of(value: AnyValue) -> str:
+    """A value as text."""
     return value.string_value or as_text(from_proto(value))

@@ -1,35 +1,50 @@
-"""Bounds on the requests in work and on the bytes held, so that pressure becomes a polite answer instead of memory."""
+"""Bounds on the requests in work and on what they hold, so that pressure becomes a polite answer instead of memory."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-from overclaim_collector.refusal import unavailable
+from overclaim_collector.refusal import too_large, unavailable
 
-# Of request bodies, compressed and plain; their rows take some three times as much.
+# Of request bodies, compressed and plain; their blocks and rows take some three times as much.
 MAX_BYTES: Final = 192 << 20
 MAX_REQUESTS: Final = 256
+# A parsed request may take ninety times its bytes: only small ones may be parsed in any number at the same time.
+_SMALL: Final = 32 << 10
+_PARSED_AT_ONCE: Final = 2
 
 
 class Admission:
     """Room for requests: so many bytes and so many requests at a time.
 
     A request whose body still arrives takes bytes only, and all of those together at most two thirds: senders that
-    stall cannot shut out the others.
+    stall cannot shut out the others. short: whether the process has no memory left for anything new.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES, max_requests: int = MAX_REQUESTS) -> None:
+    def __init__(
+        self, max_bytes: int = MAX_BYTES, max_requests: int = MAX_REQUESTS, short: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._short = short
+        self.max_bytes = max_bytes
+        self.max_arriving = max_bytes * 2 // 3
         self._bytes = max_bytes
-        self._arriving = max_bytes * 2 // 3
+        self._arriving = self.max_arriving
         self._requests = max_requests
         self._lock = threading.Lock()
+        self._parsing = threading.Semaphore(_PARSED_AT_ONCE)
 
     @contextmanager
     def arrival(self) -> Generator[Claim]:
-        """Room for the bytes of one request, from the first until it is answered."""
+        """Room for the bytes of one request, from the first until it is answered.
+
+        Raises:
+            Refusal: UNAVAILABLE where memory is short.
+        """
+        if self._short():
+            raise unavailable("the collector has no memory left at the moment: send again")
         claim = Claim(self)
         try:
             yield claim
@@ -45,6 +60,15 @@ class Admission:
         """
         with self.arrival() as claim, claim.work():
             yield claim
+
+    @contextmanager
+    def parsing(self, size: int) -> Generator[None]:
+        """Room to hold a body of `size` bytes as a parsed message; waits for it. Not longer than need be."""
+        if size <= _SMALL:
+            yield
+            return
+        with self._parsing:
+            yield
 
     def change(self, size: int, requests: int, arriving: int = 0) -> None:
         """Take (or with negative numbers give back) room."""
@@ -69,9 +93,11 @@ class Claim:
         """Take room for more bytes.
 
         Raises:
-            Refusal: UNAVAILABLE where there is none.
+            Refusal: UNAVAILABLE where there is none, TOO_LARGE where there never will be.
         """
         arriving = 0 if self._working else size
+        if self.taken + size > self._admission.max_bytes or self.arriving + arriving > self._admission.max_arriving:
+            raise too_large("the request takes more memory than this collector may use: send smaller batches")
         self._admission.change(size, 0, arriving)
         self.taken += size
         self.arriving += arriving

@@ -1,92 +1,221 @@
-"""OTLP over gRPC: the TraceService. Requests are taken as bytes, so that limits come before parsing."""
+"""OTLP over gRPC. Requests are taken as bytes, so that limits come before parsing.
+
+Each call runs in an event loop until its message is here: a sender that stalls costs no thread. A message may take the
+whole limit of memory before anything of it is seen, so only a few are read at the same time; one that does not come
+soon gives its place to the next.
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-from typing import Any, Final, cast
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, Final
 
 import grpc
-from google.protobuf.any_pb2 import Any as AnyMessage
-from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import RetryInfo
-from google.rpc.status_pb2 import Status
+import grpc.aio
+from google.protobuf.message import DecodeError
+from google.protobuf.wrappers_pb2 import Int32Value, StringValue
 
 from overclaim._errors import InputError
 from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.signals import SIGNALS, Signal
 from overclaim_collector.receivers import answers
 from overclaim_collector.receivers.inflate import MAX_BODY
 from overclaim_collector.receivers.ingest import Ingest
-from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal
+from overclaim_collector.receivers.others import NOT_KEPT, Onward, pass_on
+from overclaim_collector.refusal import Reason, Refusal, invalid, unavailable
 
-SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
-MAX_CALLS: Final = 128
+MAX_CALLS: Final = 2000
+HEALTH: Final = "grpc.health.v1.Health"
+_READING: Final = 8
+_SOON: Final = 0.25
+_WAITED_FOR: Final = 128
+_MESSAGE_SECONDS: Final = 10.0
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_BODY),
     ("grpc.so_reuseport", 0),  # two servers on one port would share its requests without a word
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.keepalive_time_ms", 60_000),  # connections whose other end is gone are found
+    ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.max_connection_age_ms", 600_000),  # so that load balancers can move clients
+    ("grpc.max_connection_age_grace_ms", 30_000),
+    ("grpc.max_concurrent_streams", 200),
 )
-_CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
+_CODES: Final[dict[int, Any]] = {code.value[0]: code for code in grpc.StatusCode}
+_Calls = AsyncIterator[bytes]
+_Context = Any  # grpc.aio.ServicerContext has no stubs
+_Method = Callable[[_Calls, _Context], Awaitable[bytes]]
+_Work = Callable[[bytes], Awaitable[bytes]]
 
 
 class GrpcReceiver:
-    """The gRPC server."""
+    """The gRPC server, in a thread of its own. What is stored is passed on to `onward`, too, if there is one."""
 
-    def __init__(self, ingest: Ingest, workers: Executor) -> None:
+    def __init__(
+        self, ingest: Ingest, workers: Executor, onward: Onward | None = None, interceptors: Sequence[Any] = ()
+    ) -> None:
         self._ingest = ingest
-        # grpc wants its own ThreadPoolExecutor type in its stubs, and takes any executor.
-        self._server = grpc.server(cast(Any, workers), options=_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
-        # No deserialiser: bytes in, bytes out.
-        export = cast(Any, grpc.unary_unary_rpc_method_handler(self._export))
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Export": export}),))
+        self._workers = workers
+        self._onward = onward
+        self._interceptors = interceptors
+        self._inbox = _Inbox()
+        self._calls = 0
+        self._grace = 0.0
+        self._stopping = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
-    def start(self, host: str, port: int) -> int:
-        """Listen; returns the real port.
+    def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None = None) -> int:
+        """Listen; returns the real port. With `credentials` over TLS.
 
         Raises:
             InputError: the port cannot be had.
         """
+        started: Future[int] = Future()
+        serve = partial(self._serve, f"{host}:{port}", credentials, started)
+        self._thread = threading.Thread(target=lambda: asyncio.run(serve()), name="overclaim-grpc", daemon=True)
+        self._thread.start()
         try:
-            real = self._server.add_insecure_port(f"{host}:{port}")
+            return started.result()
         except RuntimeError as error:
             raise port_in_use("gRPC", host, port, "--grpc-port") from error
-        self._server.start()
-        return real
 
     def stop(self, grace: float) -> None:
         """Take no new calls and give running ones `grace` seconds."""
-        self._server.stop(grace).wait()
+        self._grace = grace
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(grace + 1)
 
-    def _export(self, body: bytes, context: grpc.ServicerContext) -> bytes:
+    async def _serve(self, address: str, credentials: Any, started: Future[int]) -> None:
         try:
-            with self._ingest.admission.request() as claim:
-                claim.take(len(body))
-                receipt = self._ingest.receive(claim, body, Encoding.PROTOBUF)
-        except Refusal as refusal:
-            _refuse(context, refusal)
-            return b""
-        return answers.written(answers.success(receipt), Encoding.PROTOBUF)
+            server: Any = grpc.aio.server(interceptors=self._interceptors, options=_OPTIONS)
+            server.add_generic_rpc_handlers(tuple(self._handlers()))
+            port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+            await server.start()
+        except BaseException as error:  # the thread that waits must hear of it
+            started.set_exception(error)
+            return
+        self._loop = asyncio.get_running_loop()
+        started.set_result(port)
+        await self._stopping.wait()
+        await server.stop(self._grace)
+
+    def _handlers(self) -> list[Any]:
+        found = [_handler(signal.service, "Export", self._method(partial(self._keep, signal))) for signal in SIGNALS]
+        for path, service in NOT_KEPT.items():
+            found.append(_handler(service, "Export", self._method(partial(self._pass_on, path))))
+        services = {"", HEALTH, *(signal.service for signal in SIGNALS)}
+        return [*found, _handler(HEALTH, "Check", self._method(partial(_health, services)))]
+
+    def _method(self, work: _Work) -> _Method:
+        """What all methods do around their work."""
+
+        async def method(calls: _Calls, context: _Context) -> bytes:
+            self._calls += 1
+            try:
+                if self._calls > MAX_CALLS:  # the library's own limit would not say when to come again
+                    raise unavailable("too many calls at once: send again")
+                return await work(await self._inbox.message(calls))
+            except Refusal as refusal:
+                _refuse(context, refusal)
+                return b""
+            finally:
+                self._calls -= 1
+
+        return method
+
+    async def _keep(self, signal: Signal, body: bytes) -> bytes:
+        with self._ingest.admission.request() as claim:
+            claim.take(len(body))
+            receive = partial(self._ingest.receive, claim, body, Encoding.PROTOBUF, "", signal)
+            receipt = await asyncio.get_running_loop().run_in_executor(self._workers, receive)
+        if self._onward is not None:
+            self._onward.offer(signal.path, body, Encoding.PROTOBUF.value, "")
+        return answers.written(answers.success(receipt, signal), Encoding.PROTOBUF)
+
+    async def _pass_on(self, path: str, body: bytes) -> bytes:
+        pass_on(self._onward, path, body, Encoding.PROTOBUF.value, "")
+        return b""
 
 
-def _refuse(context: grpc.ServicerContext, refusal: Refusal) -> None:
+class _Inbox:
+    """Reads the message of each call, few at the same time."""
+
+    def __init__(self) -> None:
+        self._reading = asyncio.Semaphore(_READING)
+        self._waited_for = 0
+
+    async def message(self, calls: _Calls) -> bytes:
+        """The message of a call.
+
+        Raises:
+            Refusal: INVALID where there is none, UNAVAILABLE where it does not come.
+        """
+        async with self._reading:
+            reading = asyncio.ensure_future(anext(calls, None))
+            try:
+                await asyncio.wait([reading], timeout=_SOON)
+            except asyncio.CancelledError:
+                reading.cancel()
+                raise
+        try:
+            body = await self._patiently(reading)
+        finally:
+            reading.cancel()
+        if body is None:
+            raise invalid("the call has no message, or one over the limit")
+        return body
+
+    async def _patiently(self, reading: asyncio.Future[bytes | None]) -> bytes | None:
+        if reading.done():
+            return reading.result()
+        if self._waited_for >= _WAITED_FOR:
+            raise unavailable("too many calls wait for their message: send again")
+        self._waited_for += 1
+        try:
+            return await asyncio.wait_for(reading, _MESSAGE_SECONDS)
+        except TimeoutError:
+            raise unavailable(f"the message did not arrive within {_MESSAGE_SECONDS:.0f} s: send again") from None
+        finally:
+            self._waited_for -= 1
+
+
+def _handler(service: str, method: str, behaviour: _Method) -> Any:
+    # A stream on our side, which is the same on the wire: only so can the time that a message takes be limited.
+    # No deserialiser: bytes in, bytes out.
+    made: Any = grpc
+    return made.method_handlers_generic_handler(service, {method: made.stream_unary_rpc_method_handler(behaviour)})
+
+
+async def _health(services: set[str], body: bytes) -> bytes:
+    """grpc.health.v1: its messages have one field each, the same on the wire as those of these wrappers."""
+    try:
+        service = StringValue.FromString(body).value
+    except DecodeError:
+        raise invalid("the body is not a protobuf HealthCheckRequest") from None
+    if service not in services:
+        raise Refusal(Reason.UNKNOWN_SERVICE, "this service is not served here")
+    return Int32Value(value=1).SerializeToString()  # SERVING
+
+
+def _refuse(context: _Context, refusal: Refusal) -> None:
     status = answers.status(refusal)
     context.set_code(_CODES[status.code])
     context.set_details(status.message)
     if refusal.reason is Reason.UNAVAILABLE:
-        context.set_trailing_metadata(_retry_metadata(status))
-
-
-def _retry_metadata(status: Status) -> tuple[tuple[str, bytes], ...]:
-    """When to come again, in the form of the specification and in the one that the Python exporter reads."""
-    retry = RetryInfo(retry_delay=Duration(seconds=RETRY_AFTER_SECONDS))
-    detail = AnyMessage()
-    detail.Pack(retry)
-    detailed = Status(code=status.code, message=status.message, details=[detail])
-    return (
-        ("grpc-status-details-bin", detailed.SerializeToString()),
-        ("google.rpc.retryinfo-bin", retry.SerializeToString()),
-    )
+        # When to come again, in the form of the specification and in the one that the Python exporter reads.
+        context.set_trailing_metadata(
+            (
+                ("grpc-status-details-bin", status.SerializeToString()),
+                ("google.rpc.retryinfo-bin", answers.RETRY.SerializeToString()),
+            )
+        )
 
 
 def port_in_use(what: str, host: str, port: int, option: str) -> InputError:

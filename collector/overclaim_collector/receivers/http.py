@@ -1,13 +1,11 @@
-"""OTLP over HTTP: POST /v1/traces.
-
-Only traces are stored. /v1/logs and /v1/metrics answer 404, as the OpenTelemetry Collector does for a signal that it
-has no pipeline for: taking data in order to throw them away would be an untruth.
-"""
+"""OTLP over HTTP: a POST to the path of a signal, in protobuf or JSON."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from functools import partial
 from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -15,88 +13,100 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from overclaim_collector.otlp.encoding import Encoding
+from overclaim_collector.otlp.signals import SIGNALS, Signal
 from overclaim_collector.receivers import answers
 from overclaim_collector.receivers.bodies import body, drain
 from overclaim_collector.receivers.inflate import ACCEPTED, MAX_BODY
-from overclaim_collector.receivers.ingest import Ingest, Receipt
-from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal
-from overclaim_collector.web.origin import is_from_a_site
+from overclaim_collector.receivers.ingest import Ingest
+from overclaim_collector.receivers.others import NOT_KEPT, Onward, not_kept, pass_on
+from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal, unavailable
 
 BODY_SECONDS: Final = 30.0
+_Endpoint = Callable[[Request], Awaitable[Response]]
+_Work = Callable[[Request, Encoding], Awaitable[bytes]]
 
 
 class HttpReceiver:
-    """The OTLP endpoints of the HTTP server."""
+    """The OTLP endpoints of the HTTP server. What is stored is passed on to `onward`, too, if there is one."""
 
-    def __init__(self, ingest: Ingest, workers: Executor) -> None:
+    def __init__(self, ingest: Ingest, workers: Executor, onward: Onward | None = None) -> None:
         self._ingest = ingest
         self._workers = workers
+        self._onward = onward
 
     def routes(self) -> list[Route]:
         """The routes to serve."""
-        return [
-            Route("/v1/traces", self.traces, methods=["POST"]),
-            Route("/v1/logs", self.other_signal, methods=["POST"]),
-            Route("/v1/metrics", self.other_signal, methods=["POST"]),
-        ]
+        kept = [Route(signal.path, _endpoint(partial(self._keep, signal)), methods=["POST"]) for signal in SIGNALS]
+        return [*kept, *(Route(path, _endpoint(self._pass_on), methods=["POST"]) for path in NOT_KEPT)]
 
-    async def traces(self, request: Request) -> Response:
-        """Store the spans of a request and say so."""
-        encoding = _encoding(request)
-        if encoding is None:
-            return _unknown_type()
-        try:
-            receipt = await self._received(request, encoding)
-        except Refusal as refusal:
-            await drain(request, BODY_SECONDS)
-            return _refused(refusal, encoding)
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
-        return _answer(200, answers.written(answers.success(receipt), encoding), encoding)
-
-    async def other_signal(self, request: Request) -> Response:
-        """Refuse logs and metrics."""
-        encoding = _encoding(request)
-        if encoding is None:
-            return _unknown_type()
-        path = request.url.path
-        return _refused(
-            Refusal(Reason.UNKNOWN_SIGNAL, f"{path} is not stored here: only traces, at /v1/traces"), encoding
-        )
-
-    async def _received(self, request: Request, encoding: Encoding) -> Receipt:
-        _refuse_sites(request)
-        compression = request.headers.get("content-encoding", "")
+    async def _keep(self, signal: Signal, request: Request, encoding: Encoding) -> bytes:
+        """Store the items of a request; the body of the answer."""
+        compression = _compression(request)
         with self._ingest.admission.arrival() as claim:
             taken = await body(request, MAX_BODY, BODY_SECONDS, claim)
             with claim.work():
-                loop = asyncio.get_running_loop()
-                receive = self._ingest.receive
-                return await loop.run_in_executor(self._workers, receive, claim, taken, encoding, compression)
+                receive = partial(self._ingest.receive, claim, taken, encoding, compression, signal)
+                receipt = await asyncio.get_running_loop().run_in_executor(self._workers, receive)
+        if self._onward is not None:
+            self._onward.offer(signal.path, taken, encoding.value, compression)
+        return answers.written(answers.success(receipt, signal), encoding)
+
+    async def _pass_on(self, request: Request, encoding: Encoding) -> bytes:
+        """Queue a request of a signal that is not kept; the body of the answer, which has nothing to say."""
+        path = request.url.path
+        if self._onward is None:
+            raise not_kept(path)
+        with self._ingest.admission.arrival() as claim:
+            taken = await body(request, MAX_BODY, BODY_SECONDS, claim)
+        pass_on(self._onward, path, taken, encoding.value, _compression(request))
+        return b"{}" if encoding is Encoding.JSON else b""
 
 
-def _refuse_sites(request: Request) -> None:
-    if is_from_a_site(request):
-        raise Refusal(Reason.FORBIDDEN, "spans are not taken from web pages, nor under another machine's name")
-
-
-def _encoding(request: Request) -> Encoding | None:
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return next((encoding for encoding in Encoding if encoding.value == media_type), None)
-
-
-def _unknown_type() -> Response:
-    accepted = " or ".join(encoding.value for encoding in Encoding)
-    return PlainTextResponse(f"Content-Type must be {accepted}\n", 415)
-
-
-def _refused(refusal: Refusal, encoding: Encoding) -> Response:
+def answer_to(request: Request, refusal: Refusal) -> Response:
+    """The answer to a refused request: a google.rpc.Status in the encoding of the request."""
+    encoding = _encoding(request)
+    if encoding is None:
+        return PlainTextResponse(f"{refusal.message}\n", refusal.reason.http_status)
     answer = _answer(refusal.reason.http_status, answers.written(answers.status(refusal), encoding), encoding)
     if refusal.reason is Reason.UNAVAILABLE:
         answer.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     if refusal.reason is Reason.UNSUPPORTED:
         answer.headers["Accept-Encoding"] = ", ".join(ACCEPTED)
     return answer
+
+
+def _endpoint(work: _Work) -> _Endpoint:
+    """What all endpoints do around their work."""
+
+    async def endpoint(request: Request) -> Response:
+        encoding = _encoding(request)
+        if encoding is None:
+            accepted = " or ".join(encoding.value for encoding in Encoding)
+            return PlainTextResponse(f"Content-Type must be {accepted}\n", 415)
+        try:
+            return _answer(200, await work(request, encoding), encoding)
+        except Refusal as refusal:
+            await drain(request, BODY_SECONDS)
+            return answer_to(request, _retryable(refusal))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+
+    return endpoint
+
+
+def _retryable(refusal: Refusal) -> Refusal:
+    # Exporters never send again after a 408, and who came through a bad network has done nothing wrong.
+    return unavailable(refusal.message) if refusal.reason is Reason.TIMEOUT else refusal
+
+
+def _compression(request: Request) -> str:
+    # Several mean that it was packed several times.
+    return ", ".join(request.headers.getlist("content-encoding"))
+
+
+def _encoding(request: Request) -> Encoding | None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return next((encoding for encoding in Encoding if encoding.value == media_type), None)
 
 
 def _answer(status: int, body: bytes, encoding: Encoding) -> Response:

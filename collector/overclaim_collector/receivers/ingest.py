@@ -47,22 +47,22 @@ class Ingest:
         """
         try:
             return self._receive(claim, body, encoding, compression, signal)
-        except Refusal:
-            raise
+        except Refusal as refusal:
+            raise refusal.with_traceback(None)  # noqa: B904  # the frames in it would keep the parsed message
         except Exception as error:  # a fault of ours: the sender must keep its items and come again
             _log.exception("a request of %d bytes could not be handled", len(body))
             raise unavailable("the collector failed on this request: send again") from error
 
     def _receive(self, claim: Claim, body: bytes, encoding: Encoding, compression: str, signal: Signal) -> Receipt:
-        plain = inflate(body, compression)
-        if plain is not body:
-            claim.take(len(plain))
-        decoded = decoding.decode(plain, encoding, signal)
+        plain = inflate(body, compression, take=claim.take)
+        with self.admission.parsing(len(plain)):  # the parsed message is gone before the next large one is parsed
+            decoded = decoding.decode(plain, encoding, signal)
         checked = decoded.checked
-        self._writer.count_refused(len(checked.refused))
+        if checked.refused:
+            self._writer.refuse(signal, checked.refused)
         if checked.kept:
-            block = decoded.message.SerializeToString()
-            self._store(Entry(hashlib.sha256(plain).digest(), signal, checked.kept, block))
+            digest = hashlib.sha256(plain).digest()
+            self._store(Entry(digest, signal, checked.kept, decoded.block, decoded.native))
         return Receipt(len(checked.refused), checked.message)
 
     def _store(self, entry: Entry) -> None:

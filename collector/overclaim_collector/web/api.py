@@ -1,14 +1,14 @@
-"""The HTTP endpoints beside OTLP: health, readiness, who owns the store, and read-only SQL.
+"""The HTTP endpoints for people and tools: who owns the store, and read-only SQL.
 
-The SQL endpoint is for tools on this machine. A web page in a browser on this machine must not reach it: so a JSON
-content type is demanded (which browsers send across origins only with permission), the Host must be a loopback name,
-and so must the Origin where there is one.
+A web page in a browser on this machine must not reach the SQL: so a JSON content type is demanded (which browsers send
+across origins only with permission), beside what guard.py asks of every request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor
 from typing import Final, cast
@@ -16,95 +16,97 @@ from typing import Final, cast
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from overclaim._errors import StoreError
 from overclaim._version import __version__
 from overclaim_collector.receivers.bodies import body, drain
-from overclaim_collector.refusal import Refusal, unavailable
-from overclaim_collector.web.origin import is_foreign
-from overclaim_collector.writing.writer import Counts
-from overclaim_detectors.store import QueryError, Store
+from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal, unavailable
+from overclaim_detectors.store import MAX_ANSWER, QueryError, Store
 
 MAX_QUESTION: Final = 1 << 20
 QUESTION_SECONDS: Final = 10.0
+SENDING_SECONDS: Final = 120.0
 MAX_WAITING: Final = 64
 _PIECE: Final = 256 << 10
+_NO_MEMORY: Final = 241
+_AGAIN: Final = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+
+_log = logging.getLogger(__name__)
 _ABOUT = f"""\
 overclaim {__version__}: a collector that finds where AI agents claim more than they did.
 
 POST /v1/traces   spans over OTLP/HTTP (protobuf or JSON); agents: OTEL_EXPORTER_OTLP_ENDPOINT = this address
 POST /api/query   one read-only statement: {{"sql": "SELECT ...", "params": {{"name": "value"}}}} as application/json
+GET  /?query=SQL  the same as a ClickHouse server answers it, for clickhouse-connect, Grafana and curl; /ping too
 GET  /api/owner   this process, its store, how its detectors do
-GET  /healthz     whether the process lives, and spans counted since its start
-GET  /readyz      whether spans can be stored
+GET  /metrics     for Prometheus
+GET  /healthz     whether the process lives, and what was counted since its start
+GET  /readyz      whether data are taken
 
 Findings, in a terminal of this machine: overclaim report claims
 """
 
 
 class Api:
-    """The endpoints; `owner` is what /api/owner says about this process."""
+    """The endpoints. owner: what /api/owner says about this process. room: bytes that answers on their way may take."""
 
     def __init__(
-        self, store: Store, counts: Counts, owner: Callable[[], Mapping[str, object]], workers: Executor
+        self, store: Store, owner: Callable[[], Mapping[str, object]], workers: Executor, room: int = 2 * MAX_ANSWER
     ) -> None:
         self._store = store
-        self._counts = counts
         self._owner = owner
         self._workers = workers
         self._waiting = 0
+        self._room = room
 
     def routes(self) -> list[Route]:
         """The routes to serve."""
         return [
-            Route("/", self.about, methods=["GET"]),
-            Route("/healthz", self.health, methods=["GET"]),
-            Route("/readyz", self.ready, methods=["GET"]),
             Route("/api/owner", self.owner, methods=["GET"]),
             Route("/api/query", self.query, methods=["POST"]),
         ]
 
-    async def about(self, request: Request) -> Response:
+    async def about(self, _: Request) -> Response:
         """What answers here, in words, for whoever opens the address in a browser."""
-        return _foreign(request) or PlainTextResponse(_ABOUT)
+        return PlainTextResponse(_ABOUT)
 
-    async def health(self, _: Request) -> Response:
-        """The process lives; the body counts spans since the start."""
-        counts = self._counts
-        spans = {name: getattr(counts, name) for name in ("received", "stored", "repeated", "refused")}
-        return JSONResponse({"status": "ok", "spans": spans})
-
-    async def ready(self, _: Request) -> Response:
-        """Spans can be stored: the store answers. How the detectors do is told, but makes nothing unready."""
-        try:
-            # Not among the questions: those may take their time.
-            await asyncio.to_thread(self._store.query, "SELECT 1")
-        except StoreError as error:
-            return JSONResponse({"status": "not ready", "error": str(error)}, 503)
-        return JSONResponse({"status": "ready", "detector": self._owner().get("detector")})
-
-    async def owner(self, request: Request) -> Response:
+    async def owner(self, _: Request) -> Response:
         """Which process has the store, where it answers, and how its detectors do."""
-        return _foreign(request) or JSONResponse(dict(self._owner()))
+        return JSONResponse(dict(self._owner()))
 
     async def query(self, request: Request) -> Response:
         """Answer {"sql": ..., "params": {...}} with {"columns": [...], "rows": [[...], ...]}."""
-        if refused := _foreign(request) or _not_json(request):
+        if refused := _not_json(request):
             return refused
         try:
             sql, params = _question(await body(request, MAX_QUESTION, QUESTION_SECONDS))
             answer = await self._answered(sql, params)
         except Refusal as refusal:
             await drain(request, QUESTION_SECONDS)
-            return JSONResponse({"error": refusal.message}, refusal.reason.http_status)
-        except (ValueError, QueryError) as error:
+            again = _AGAIN if refusal.reason is Reason.UNAVAILABLE else None
+            return JSONResponse({"error": refusal.message}, refusal.reason.http_status, again)
+        except QueryError as error:
+            # The whole engine has no memory left, whatever the statement.
+            pressure = error.code == _NO_MEMORY and "(total)" in str(error)
+            return JSONResponse({"error": str(error)}, 503 if pressure else 400, _AGAIN if pressure else None)
+        except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
         except StoreError as error:
-            return JSONResponse({"error": str(error)}, 503)
+            return JSONResponse({"error": str(error)}, 503, _AGAIN)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        headers = {"Content-Length": str(len(answer))}
-        return StreamingResponse(_pieces(answer), media_type="application/json", headers=headers)
+        return self._sent(answer)
+
+    def _sent(self, answer: bytes) -> Response:
+        """The answer on its way, as long as there is room: slow readers must not pile up large ones."""
+        if len(answer) > self._room:
+            return JSONResponse({"error": "too many large answers are on their way: ask again"}, 503, _AGAIN)
+        self._room -= len(answer)
+        return _Sending(answer, self._give_back)
+
+    def _give_back(self, size: int) -> None:
+        self._room += size
 
     async def _answered(self, sql: str, params: Mapping[str, object]) -> bytes:
         if self._waiting >= MAX_WAITING:
@@ -114,13 +116,6 @@ class Api:
             return await asyncio.get_running_loop().run_in_executor(self._workers, self._store.answer, sql, params)
         finally:
             self._waiting -= 1
-
-
-def _foreign(request: Request) -> Response | None:
-    """Refuse a request that was meant for another host, as after DNS rebinding."""
-    if not is_foreign(request):
-        return None
-    return JSONResponse({"error": "this address answers only on loopback names, such as http://127.0.0.1"}, 403)
 
 
 def _not_json(request: Request) -> Response | None:
@@ -140,6 +135,25 @@ def _question(text: bytes) -> tuple[str, dict[str, object]]:
     if not isinstance(sql, str) or not isinstance(params, dict | None):
         raise ValueError('the body must be {"sql": "SELECT ...", "params": {"name": value}}')
     return sql.strip().removesuffix(";"), cast(dict[str, object], params or {})
+
+
+class _Sending(StreamingResponse):
+    """A large answer. One that is not read is given up; `done` is told its size when it is sent or given up."""
+
+    def __init__(self, answer: bytes, done: Callable[[int], None]) -> None:
+        headers = {"Content-Length": str(len(answer))}
+        super().__init__(_pieces(answer), media_type="application/json", headers=headers)
+        self._size = len(answer)
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with asyncio.timeout(SENDING_SECONDS):
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            _log.warning("an answer of %d bytes was not read within %.0f s", self._size, SENDING_SECONDS)
+        finally:
+            self._done(self._size)
 
 
 async def _pieces(answer: bytes) -> AsyncIterator[memoryview]:

@@ -6,18 +6,19 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from typing import Any
 
 import h11
 import uvicorn
-from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from overclaim._errors import OverclaimError
+from overclaim_collector.tls import Tls
 
 _IDLE_SECONDS = 75  # longer than any exporter's interval, so that it finds its connection still open
 _HEADER_SECONDS = 10.0
+_HANDSHAKE_SECONDS = 10.0
 _GRACE_SECONDS = 1
 
 
@@ -54,12 +55,21 @@ class _Protocol(H11Protocol):
             self.transport.close()
 
 
-class HttpServer:
-    """Serves routes on a socket that already listens."""
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop whose servers give a TLS handshake ten seconds, not the usual sixty: uvicorn cannot be told."""
 
-    def __init__(self, routes: Sequence[Route], sock: socket.socket) -> None:
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = _HANDSHAKE_SECONDS
+        return await super().create_server(*args, **options)
+
+
+class HttpServer:
+    """Serves an application on a socket that already listens; with `tls` nothing but TLS is answered."""
+
+    def __init__(self, app: ASGIApp, sock: socket.socket, tls: Tls | None = None) -> None:
         config = uvicorn.Config(
-            Starlette(routes=list(routes)),
+            app,
             loop="asyncio",
             http=_Protocol,
             ws="none",
@@ -67,9 +77,12 @@ class HttpServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
+        config.load()
+        config.ssl = tls.context if tls else None
         self._server = uvicorn.Server(config)
         self._socket = sock
         self._thread = threading.Thread(target=self._run, name="overclaim-http", daemon=True)
@@ -88,4 +101,5 @@ class HttpServer:
         self._thread.join(_GRACE_SECONDS + 1)
 
     def _run(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.run(self._server.serve(sockets=[self._socket]))

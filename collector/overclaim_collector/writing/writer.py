@@ -1,16 +1,15 @@
 """Coalesce requests, insert once, then answer each request.
 
-Inserting 512 spans costs nearly as much as inserting 8192, so requests that arrive together share an insert. A batch
-closes when it holds ENOUGH spans, after LINGER seconds, or as soon as no request came for QUIET seconds: a single
-sender, who waits for each answer, must not be slowed down for company that never comes.
+An insert of 512 spans costs nearly as much as one of 8192, so requests that arrive together share one. A batch closes
+when it holds ENOUGH items, after LINGER seconds, or as soon as no request came for QUIET seconds and it has as many as
+the last one had: a single sender, who waits for each answer, must not be slowed down for company that never comes.
 
-A request is answered only after its rows are in the store. The insert carries a token made from the requests in it, so
-the same insert sent twice is stored once; a request whose very bytes were stored a moment ago is not stored again.
+A request is answered only after its rows are in the store, or in the spool where the store takes none. A request whose
+very bytes were stored a moment ago is not stored again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
@@ -19,47 +18,31 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Protocol
+from typing import Final
 
-from overclaim_collector.refusal import unavailable
+from overclaim_collector.otlp.items import Refused
+from overclaim_collector.otlp.signals import Signal
+from overclaim_collector.refusal import Refusal, invalid, unavailable
+from overclaim_collector.writing.counts import Counts, Tally
+from overclaim_collector.writing.drainer import Drainer
 from overclaim_collector.writing.entry import Entry
+from overclaim_collector.writing.inserting import Inserter, Outcome, Sink
+from overclaim_collector.writing.quarantine import Quarantine
+from overclaim_collector.writing.spool import Spool
 
-ENOUGH: Final = 4096
+ENOUGH: Final = 16_384
 LINGER: Final = 0.2
 QUIET: Final = 0.005
 REMEMBERED: Final = 4096
-_SETTINGS: Final = {
-    # Spans of any age may arrive together; the default of 100 partitions would refuse the whole insert.
-    "max_partitions_per_insert_block": 0,
-    # The inbox is filled by a view: where only the view failed, the insert tried again must reach it all the same.
-    "deduplicate_blocks_in_dependent_materialized_views": 1,
-}
+# An insert that takes longer does not hold up others: they go into the spool.
+STUCK: Final = 2.0
+MOST_BYTES: Final = 128 << 20  # of blocks that wait for their insert
+_LOOK_SECONDS: Final = 0.5
+_FULL: Final = "the store does not take data now, and there is no room to keep them: send again"
 
 _log = logging.getLogger(__name__)
 
-
-class Sink(Protocol):
-    """The part of a store that writing needs."""
-
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Insert rows; all or nothing."""
-        ...
-
-
-@dataclass(slots=True)
-class Counts:
-    """Spans since the start: received = stored + repeated + refused + those under way."""
-
-    received: int = 0
-    stored: int = 0
-    repeated: int = 0
-    refused: int = 0
+Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,76 +52,134 @@ class _Request:
 
 
 class Writer:
-    """Owns the thread that writes to the store."""
+    """Owns the threads that write to the store.
 
-    def __init__(self, sink: Sink) -> None:
-        self.counts = Counts()
-        self._sink = sink
+    spool: where requests wait while the store takes none; without one they are refused.
+    """
+
+    def __init__(self, sink: Sink, spool: Spool | None = None) -> None:
+        self._tally = Tally()
+        self._inserter = Inserter(sink)
+        self._quarantine = Quarantine(sink)
+        self._drainer = spool and Drainer(spool, self._inserter, self._quarantine, self._tally)
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
-        self._open: dict[bytes, _Request] = {}
-        self._stored: OrderedDict[bytes, None] = OrderedDict()
+        self._queued = 0  # bytes of blocks
+        self._open: dict[Key, _Request] = {}
+        self._stored: OrderedDict[Key, None] = OrderedDict()
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = threading.Event()
+        self._company = 1  # requests in the last batch
+        self._since = 0.0  # when the insert that is under way began; 0 while there is none
         self._thread = threading.Thread(target=self._run, name="overclaim-writer", daemon=True)
+        self._watch = threading.Thread(target=self._relieve, name="overclaim-writer-watch", daemon=True)
+
+    @property
+    def counts(self) -> Mapping[str, Counts]:
+        """Items since the start, by the name of the signal."""
+        return self._tally.counts
+
+    @property
+    def quarantined(self) -> Mapping[str, int]:
+        """Items that went into quarantine since the start, by who refused them."""
+        return self._quarantine.counts
+
+    @property
+    def has_room(self) -> bool:
+        """Whether requests are taken while the store takes none."""
+        return self._drainer is not None and self._drainer.has_room
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write.
+
+        Raises:
+            StoreError: the store cannot be used at all.
+        """
+        self._inserter.probe()
         self._thread.start()
+        if self._drainer:
+            self._drainer.start()
+            self._watch.start()
 
     def stop(self, timeout: float) -> bool:
         """Take nothing more, write what was taken; False if that took longer than `timeout` seconds."""
         with self._lock:
-            if not self._closed:
-                self._closed = True
+            if not self._closed.is_set():
+                self._closed.set()
                 self._queue.put(None)
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        deadline = time.monotonic() + timeout
+        for part in (self._thread, self._watch):
+            if part.is_alive():
+                part.join(max(0.0, deadline - time.monotonic()))
+        if self._drainer:
+            if self._thread.is_alive() and (waiting := self._all_queued()):
+                self._keep(waiting)
+            self._drainer.stop(max(0.0, deadline - time.monotonic()))
         return not self._thread.is_alive()
 
     def submit(self, entry: Entry) -> Future[None]:
-        """Have a request's items written. The future ends when they are stored, or with a Refusal."""
+        """Have a request's items written. The future ends when they are safe, or with a Refusal."""
+        key = _key(entry)
         with self._lock:
-            self.counts.received += entry.items
-            if entry.digest in self._stored:
-                self.counts.repeated += entry.items
+            self._tally.add(entry.signal, received=entry.items)
+            if key in self._stored:
+                self._tally.add(entry.signal, repeated=entry.items)
                 return _finished()
-            if same := self._open.get(entry.digest):
-                self.counts.repeated += entry.items
+            if same := self._open.get(key):
+                self._tally.add(entry.signal, repeated=entry.items)
                 return same.done
-            if self._closed:
-                self.counts.refused += entry.items
-                raise unavailable("the collector is stopping: send again")
-            return self._take(_Request(entry))
-
-    def count_refused(self, spans: int) -> None:
-        """Count spans that were refused before they came here."""
-        with self._lock:
-            self.counts.received += spans
-            self.counts.refused += spans
-
-    def _take(self, request: _Request) -> Future[None]:
-        request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
-        self._open[request.entry.digest] = request
-        self._queue.put(request)
+            if self._closed.is_set() or self._queued > MOST_BYTES:
+                self._tally.add(entry.signal, refused=entry.items)
+                stopping = self._closed.is_set()
+                raise unavailable("the collector is stopping: send again" if stopping else _FULL)
+            request = _Request(entry)
+            request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
+            self._open[key] = request
+            self._queued += len(entry.block)
+        if self._is_open_breaker():
+            self._keep([request])
+        else:
+            self._queue.put(request)
         return request.done
 
-    def _run(self) -> None:
-        while batch := self._collect():
-            self._write(batch)
+    def refuse(self, signal: Signal, refused: Sequence[Refused]) -> None:
+        """Count items that were refused before they came here, and put them into quarantine."""
+        self._tally.add(signal, received=len(refused), refused=len(refused))
+        self._quarantine.add(signal, refused)
 
-    def _collect(self) -> list[_Request]:
-        """The next batch; empty when there will be none."""
-        first = self._queue.get()
-        batch = [first] if first else []
-        spans, deadline = first.entry.items if first else ENOUGH, time.monotonic() + LINGER
-        while spans < ENOUGH and (request := self._next(deadline)):
+    def _is_open_breaker(self) -> bool:
+        """Whether the way to the store is closed for new requests."""
+        return self._drainer is not None and (self._drainer.busy or self._is_stuck())
+
+    def _is_stuck(self) -> bool:
+        since = self._since
+        return bool(since) and time.monotonic() - since > STUCK
+
+    def _run(self) -> None:
+        while (batch := self._collect()) is not None:
+            if batch:
+                self._write(batch)
+            self._quarantine.write()
+        self._quarantine.write(now=True)
+
+    def _collect(self) -> list[_Request] | None:
+        """The next batch; empty when none came for a while, None when there will be none."""
+        try:
+            first = self._queue.get(timeout=_LOOK_SECONDS)
+        except Empty:
+            return []
+        if first is None:
+            return None
+        batch, items, deadline = [first], first.entry.items, time.monotonic() + LINGER
+        while items < ENOUGH and (request := self._next(deadline, len(batch) < self._company)):
             batch.append(request)
-            spans += request.entry.items
+            items += request.entry.items
+        self._company = len(batch)
         return batch
 
-    def _next(self, deadline: float) -> _Request | None:
+    def _next(self, deadline: float, expected: bool) -> _Request | None:
+        left = max(0.0, deadline - time.monotonic())
         try:
-            request = self._queue.get(timeout=max(0.0, min(QUIET, deadline - time.monotonic())))
+            request = self._queue.get(timeout=left if expected else min(QUIET, left))
         except Empty:
             return None
         if request is None:
@@ -146,43 +187,69 @@ class Writer:
         return request
 
     def _write(self, batch: list[_Request]) -> None:
-        if self._insert(batch):
-            return
-        if len(batch) > 1:  # one of them may be the cause: the others must not suffer from it
-            for request in batch:
-                if not self._insert([request]):
-                    self._fail(request)
-        else:
-            self._fail(batch[0])
-
-    def _insert(self, batch: list[_Request]) -> bool:
-        token = hashlib.sha256(b"".join(request.entry.digest for request in batch)).hexdigest()
-        rows = [row for request in batch for row in request.entry.rows()]
-        signal = batch[0].entry.signal
+        requests = {_key(request.entry): request for request in batch}
+        self._since = time.monotonic()
         try:
-            self._sink.insert(signal.table, signal.columns, rows, {**_SETTINGS, "insert_deduplication_token": token})
-        except Exception as error:  # whatever it is, the senders must be told to come again
-            _log.warning("%d spans in %d requests were not stored: %s", len(rows), len(batch), error)
-            return False
-        self._succeed(batch)
-        return True
+            outcome = self._inserter.insert(request.entry for request in batch)
+        finally:
+            self._since = 0.0
+        self._settle(outcome, requests)
 
-    def _succeed(self, batch: list[_Request]) -> None:
+    def _settle(self, outcome: Outcome, requests: Mapping[Key, _Request]) -> None:
+        for entry in outcome.stored:
+            self._succeed(requests[_key(entry)], stored=entry.items)
+        for entry, reason in outcome.refused:
+            self._quarantine.add_whole(entry, reason)
+            self._fail(requests[_key(entry)], invalid(f"the store refuses these {entry.signal.item}s: {reason}"))
+        if outcome.failed:
+            self._keep([requests[_key(entry)] for entry, _ in outcome.failed])
+
+    def _keep(self, requests: list[_Request]) -> None:
+        """Into the spool, or else back to the senders."""
+        if self._drainer and self._drainer.keep([request.entry for request in requests]):
+            for request in requests:
+                self._succeed(request)
+        else:
+            for request in requests:
+                self._fail(request, unavailable(_FULL))
+
+    def _relieve(self) -> None:
+        """While an insert is stuck, what waits behind it goes into the spool."""
+        while not self._closed.wait(_LOOK_SECONDS):
+            if self._is_stuck() and (waiting := self._all_queued()):
+                self._keep(waiting)
+
+    def _all_queued(self) -> list[_Request]:
+        found: list[_Request] = []
+        try:
+            while (request := self._queue.get_nowait()) is not None:
+                found.append(request)
+            self._queue.put(None)
+        except Empty:
+            pass
+        return found
+
+    def _succeed(self, request: _Request, stored: int = 0) -> None:
+        key = _key(request.entry)
         with self._lock:
-            for request in batch:
-                del self._open[request.entry.digest]
-                self._stored[request.entry.digest] = None
-                self.counts.stored += request.entry.items
-            while len(self._stored) > REMEMBERED:
+            del self._open[key]
+            self._queued -= len(request.entry.block)
+            self._stored[key] = None
+            if len(self._stored) > REMEMBERED:
                 self._stored.popitem(last=False)
-        for request in batch:
-            request.done.set_result(None)
+            self._tally.add(request.entry.signal, stored=stored)
+        request.done.set_result(None)
 
-    def _fail(self, request: _Request) -> None:
+    def _fail(self, request: _Request, refusal: Refusal) -> None:
         with self._lock:
-            del self._open[request.entry.digest]
-            self.counts.refused += request.entry.items
-        request.done.set_exception(unavailable("the store does not take data now: send again"))
+            del self._open[_key(request.entry)]
+            self._queued -= len(request.entry.block)
+            self._tally.add(request.entry.signal, refused=request.entry.items)
+        request.done.set_exception(refusal)
+
+
+def _key(entry: Entry) -> Key:
+    return entry.signal.name, entry.digest
 
 
 def _finished() -> Future[None]:

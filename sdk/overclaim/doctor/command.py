@@ -18,6 +18,10 @@ _PACKAGES = ("opentelemetry-api", "opentelemetry-sdk", "opentelemetry-exporter-o
 def _configure(parser: argparse.ArgumentParser) -> None:
     default = "default: OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318"
     parser.add_argument("--endpoint", help=f"OTLP/HTTP base URL to probe ({default})")
+    parser.add_argument("--store", metavar="URL", help="the store to look at (default: OVERCLAIM_STORE, else your own)")
+    parser.add_argument(
+        "--check-parts", action="store_true", help="also read every file of the store and compare it with its checksum"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

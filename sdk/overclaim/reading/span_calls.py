@@ -14,7 +14,7 @@ from overclaim.outcome.expected import said
 from overclaim.outcome.model import NO_FACTS, Call, Effect, Evidence, Grade, Observation, Operation, Outcome, ToolFacts
 from overclaim.outcome.operations import mentions, operation
 from overclaim.outcome.pending import settled
-from overclaim.outcome.results.observing import decide, exception_evidence, exit_evidence, observe
+from overclaim.outcome.results.observing import decide, exit_evidence, observe
 from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.chat_messages import is_withheld
@@ -31,7 +31,7 @@ from overclaim.reading.dialects import (
     result_of,
     tool_name,
 )
-from overclaim.reading.span_evidence import below, error_type, evidence_below
+from overclaim.reading.span_evidence import below, error_shown, error_type, evidence_below, exception_shown, noted
 from overclaim.reading.span_tree import Group, Tree
 from overclaim.reading.spans import Span, kind_name
 
@@ -123,9 +123,8 @@ def _call(tree: Tree, index: int, members: list[Span], rules: ToolRules) -> Trac
         observed = _labelled(head, _remote(tree, head, inside))
         told = _outcome(head, names.CLAIMED_OUTCOME)
     else:
-        observed = _observe(
-            members, result, dumped_error, readable, evidence_below(tree, inside, facts), arguments, facts
-        )  # fmt: skip
+        children = [*noted(tree, [*members, *inside]), *evidence_below(tree, inside, facts)]
+        observed = _observe(members, result, dumped_error, readable, children, arguments, facts)
         told = _told(observed, head)
     call = Call(
         index=index,
@@ -186,7 +185,7 @@ def _own_evidence(head: Span, failed: bool, facts: ToolFacts) -> list[Evidence]:
     code = whole(head.attributes.get("process.exit.code"))
     found = [] if code is None else [exit_evidence(code, span_id=head.span_id, facts=facts)]
     if failed and error_type(head):
-        found.append(exception_evidence(error_type(head), span_id=head.span_id))
+        found.append(exception_shown(head))
     return found
 
 
@@ -196,7 +195,7 @@ def _inner_failures(inner: Sequence[Span]) -> list[Evidence]:
     return [
         Evidence(
             "span_status", "span.status_error", Outcome.FAILURE, Grade.STRUCTURED,
-            error_type(span)[:64], tool_name(span), span.span_id,
+            error_shown(span), tool_name(span), span.span_id,
         )
         for span in last.values()
         if _failed(span)

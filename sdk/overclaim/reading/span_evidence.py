@@ -12,12 +12,20 @@ from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.evidence.http import bare_url
 from overclaim.outcome.model import NO_FACTS, Evidence, Grade, Outcome, ToolFacts
-from overclaim.outcome.results.observing import exit_evidence, http_evidence, http_target, no_answer_evidence
+from overclaim.outcome.results.observing import (
+    exception_evidence,
+    exit_evidence,
+    http_evidence,
+    http_target,
+    no_answer_evidence,
+)
 from overclaim.reading.dialects import Role, first
 from overclaim.reading.span_tree import Tree
-from overclaim.reading.spans import Span, kind_name
+from overclaim.reading.spans import Event, Span, kind_name
 
 _REFUSED = 400
+_IN_LOG = "(log)"
+_MOST_NOTED = 4  # of one kind, as the SDK notes
 _METHOD = ("http.request.method", "http.method")
 _URL = ("url.full", "http.url", "url.path", "http.target", "http.route")
 _STATUS = ("http.response.status_code", "http.status_code")
@@ -71,6 +79,43 @@ def error_type(span: Span) -> str:
     return named or (span.exception[0] if span.exception else "")
 
 
+def error_shown(span: Span) -> str:
+    """Return the same as evidence shows it, which says where only a log record names it."""
+    return _shown(error_type(span)[:64], _is_logged(span))
+
+
+def exception_shown(span: Span) -> Evidence:
+    """Return the evidence of the exception that a span ended in."""
+    found = exception_evidence(error_type(span), span_id=span.span_id)
+    return replace(found, value=_shown(found.value, _is_logged(span)))
+
+
+def _is_logged(span: Span) -> bool:
+    event = span.exception_event
+    return event is not None and event.logged and not text(span.attributes.get(names.ERROR_TYPE))
+
+
+def _shown(name: str, logged: bool) -> str:
+    return f"{name} {_IN_LOG}".lstrip() if logged else name
+
+
+def noted(tree: Tree, spans: Iterable[Span]) -> list[Evidence]:
+    """Return the suspicions that log records of these spans tell of, by span and then by time: a few of each kind."""
+    parts = (span for span in spans if tree.role(span) not in (Role.AGENT, Role.MODEL, Role.CLAIM))
+    found = dict.fromkeys(_suspicion(event, span.span_id) for span in parts for event in span.noted)
+    kept = ([one for one in found if one.kind == kind][:_MOST_NOTED] for kind in ("swallowed_exception", "log_record"))
+    return [one for some in kept for one in some]
+
+
+def _suspicion(event: Event, span_id: str) -> Evidence:
+    failure, suspect = Outcome.FAILURE, Grade.SUSPECT
+    if event.name == "exception":
+        name = text(event.attributes.get("exception.type")).rsplit(".", 1)[-1][:64]
+        return Evidence("swallowed_exception", "exception.handled", failure, suspect, _shown(name, True), "", span_id)
+    value = " ".join(filter(None, (text(event.attributes.get(key)) for key in ("logger", "level"))))
+    return Evidence("log_record", "log.error", failure, suspect, value, "", span_id)
+
+
 def _read(span: Span, facts: ToolFacts = NO_FACTS) -> tuple[str, Evidence | None]:
     """Return what a span acted on, and what it says about the outcome; None: nothing, or that all went well."""
     attributes = span.attributes
@@ -84,7 +129,7 @@ def _read(span: Span, facts: ToolFacts = NO_FACTS) -> tuple[str, Evidence | None
         found = http_evidence(method, bare_url(url), status, facts=facts, span_id=span.span_id)
         return found.target, found
     if method and span.failed and kind_name(span.kind) == "Client":
-        found = no_answer_evidence(method, bare_url(url), error_type(span), span_id=span.span_id)
+        found = no_answer_evidence(method, bare_url(url), error_shown(span), span_id=span.span_id)
         return found.target, found
     target = http_target(method, bare_url(url)) if method else _target(span)
     if span.failed:
@@ -105,7 +150,7 @@ def _failure(span: Span, target: str) -> Evidence:
     crosses = kind_name(span.kind) in ("Client", "Server", "Producer", "Consumer")
     kind, rule = ("span_status", "span.status_error") if crosses else ("swallowed_exception", "span.inner_error")
     grade = Grade.STRUCTURED if crosses else Grade.SUSPECT
-    return Evidence(kind, rule, Outcome.FAILURE, grade, error_type(span)[:64], target, span.span_id)
+    return Evidence(kind, rule, Outcome.FAILURE, grade, error_shown(span), target, span.span_id)
 
 
 def _handled(tree: Tree, span: Span) -> bool:

@@ -11,11 +11,12 @@ _STATUSES = ("Unset", "Ok", "Error")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One span event; time in nanoseconds since 1970."""
+    """One span event; time in nanoseconds since 1970. logged: a log record of the span says so."""
 
     name: str
     time_ns: int = 0
     attributes: dict[str, object] = field(default_factory=dict[str, object])
+    logged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Span:
 
     kind: Unspecified, Internal, Server, Client, Producer or Consumer. status: Unset, Ok or Error.
     dropped: how many attributes, events and links the SDK says it threw away.
+    noted: exceptions and errors in its log records by which it did not fail.
     """
 
     trace_id: str
@@ -51,6 +53,7 @@ class Span:
     events: list[Event] = field(default_factory=list[Event])
     links: list[Link] = field(default_factory=list[Link])
     dropped: int = 0
+    noted: list[Event] = field(default_factory=list[Event])
 
     @property
     def failed(self) -> bool:
@@ -65,11 +68,16 @@ class Span:
     @property
     def exception(self) -> tuple[str, str] | None:
         """Type and message of the last recorded exception; None where there is none."""
-        for event in reversed(self.events):
-            if event.name == "exception":
-                kind, message = (event.attributes.get(f"exception.{key}", "") for key in ("type", "message"))
-                return str(kind), str(message)
-        return None
+        event = self.exception_event
+        if event is None:
+            return None
+        kind, message = (event.attributes.get(f"exception.{key}", "") for key in ("type", "message"))
+        return str(kind), str(message)
+
+    @property
+    def exception_event(self) -> Event | None:
+        """The last event of an exception."""
+        return next((event for event in reversed(self.events) if event.name == "exception"), None)
 
 
 def kind_name(value: object) -> str:

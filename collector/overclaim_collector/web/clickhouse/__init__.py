@@ -1,0 +1,1 @@
+"""ClickHouse's HTTP protocol on the embedded store, for reading: what its clients, Grafana and curl speak."""

@@ -1,0 +1,2 @@
+-- Drops a part; its files go within a minute.
+ALTER TABLE {table:Identifier} DROP PART {part:String}

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.faults import hostile_bodies as bodies
+from tests.faults.fuzz import fuzz
+from tests.faults.harness.requests import good
+from tests.faults.harness.served import Served
+from tests.faults.hostile import Attack, at_once, attacked, attacks, cost
+from tests.faults.hostile_bodies import JSON
+from tests.faults.slow_senders import HALF_BODY, HALF_HEADER, Stalled
+
+MORE = [
+    Attack("overlong tags", bodies.field(1, bodies.field(2, b"\x92\x80\x00\x00" * 2_000_000))),
+    Attack("behind text", bodies.field(1, bodies.field(3, b"A" * 200_000)) + bodies.dense_protobuf(3_000_000)),
+    Attack("numbers only", bodies.field(1, bodies.field(2, bodies.field(2, b"\x08\x12" * 5_000_000)))),
+    Attack("open objects", b'{"a":' * 100_000, JSON, statuses=(400,)),
+    Attack("a number of a million digits", b'{"a":' + b"9" * 1_000_000 + b"}", JSON, statuses=(400,)),
+]
+# Above the goals that `python -m tests.faults.hostile` measures: other tests run beside this one.
+SLACK_MIB = 60
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    """A server in a process of its own."""
+    with attacked() as running:
+        yield running
+
+
+@pytest.mark.parametrize("attack", [*attacks(), *MORE], ids=lambda attack: attack.what)
+def test_a_hostile_request_is_answered_as_it_should_and_costs_little_memory(served: Served, attack: Attack) -> None:
+    """Bombs, dense and deep bodies are refused before they fill memory; large but honest spans are stored."""
+    found = cost(served, attack)
+    assert found.status in attack.statuses
+    assert found.mib < attack.mib + SLACK_MIB
+
+
+@pytest.mark.parametrize("attack", [kind for kind in attacks() if kind.flooded], ids=lambda attack: attack.what)
+def test_fifty_hostile_requests_at_once_stay_below_the_limit(served: Served, attack: Attack) -> None:
+    """Each is refused, or told that there is no room now; the process keeps within what it may take."""
+    statuses, peak = at_once(served, attack)
+    assert set(statuses) <= {413, 503}
+    assert peak < 1200
+
+
+def test_five_hundred_stalled_connections_shut_nobody_out(served: Served) -> None:
+    """Half have sent half a header, half the beginning of a body; others are served all the same."""
+    port = int(served.http.rsplit(":", 1)[1])
+    with Stalled(port, HALF_BODY, 250), Stalled(port, HALF_HEADER, 250):
+        assert [served.post(good(20)).status_code for _ in range(20)] == [200] * 20
+
+
+def test_after_all_that_the_balance_is_exact(served: Served) -> None:
+    """What was received was stored or refused, to one span, and the server still takes more."""
+    assert served.post(good(5)).status_code == 200
+    served.settle()
+    spans = served.health()["spans"]
+    assert spans["stored"] >= 5
+    assert spans["received"] == spans["stored"] + spans["repeated"] + spans["refused"] + spans["waiting"]
+
+
+@pytest.mark.slow
+def test_twenty_thousand_damaged_requests_never_fail_the_server() -> None:
+    """Of structure and of bytes, both encodings, all compressions, odd headers and pieces: no error, exact counts."""
+    fuzzer, sent = fuzz(20_000, seed=20_261_130)
+    assert fuzzer.found.faults == []
+    assert fuzzer.balance == ""
+    assert (sent, sum(fuzzer.found.statuses.values())) == (20_000, 20_000)
+    assert fuzzer.found.statuses[200] > 4000
+    assert fuzzer.kept.refused > 0

@@ -1,0 +1,167 @@
+"""How much disk spans and log records may take: what goes, what stays, and what is said about it."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+import pytest
+import scripted_agents as agents
+from stores import VERDICTS, receive
+
+from overclaim._errors import StoreError
+from overclaim_detectors import disk
+from overclaim_detectors.disk import Freed, enforce
+from overclaim_detectors.runner import detect_once
+from overclaim_detectors.store import Params, Rows, Store
+
+HOUR = 3600
+FILL = """
+INSERT INTO otel_traces (Timestamp, TraceId, SpanId, SpanName, SpanAttributes, Received)
+SELECT now64(9), hex(MD5(toString(number))), hex(number), 'x', map('a', randomPrintableASCII(200)),
+    now() - {age:UInt32}
+FROM numbers(5000)
+"""
+LOGS = """
+INSERT INTO otel_logs (Timestamp, Body, Received)
+SELECT now64(9), randomPrintableASCII(200), now() - {age:UInt32} FROM numbers(5000)
+"""
+TAKEN = """
+SELECT sum(bytes_on_disk) FROM system.parts
+WHERE active AND database = currentDatabase() AND table IN ('otel_traces', 'otel_logs')
+"""
+AGES = "SELECT round((toUnixTimestamp(now()) - toUnixTimestamp(Received)) / 3600) AS Age FROM {table:Identifier}"
+
+
+def taken(store: Store) -> int:
+    """The bytes that spans and log records take."""
+    return int(store.query(TAKEN).rows[0][0])
+
+
+def ages(store: Store, table: str = "otel_traces") -> list[int]:
+    """How many hours ago the rows of a table came."""
+    return sorted({int(age) for (age,) in store.query(AGES, {"table": table}).rows})
+
+
+def test_the_oldest_go_and_the_newest_stay(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """By when they came; verdicts stay, and so do spans that fit. It is said how much was removed."""
+    receive(store, agents.foreign(71))
+    detect_once(store)
+    verdicts = store.query(VERDICTS).rows
+    store.command("ALTER TABLE otel_traces UPDATE Received = now() - 864000 WHERE 1 SETTINGS mutations_sync = 1")
+    for age in (100, 50, 20, 2):
+        store.command(FILL, {"age": age * HOUR})
+    budget = taken(store) * 6 // 10
+    with caplog.at_level(logging.WARNING, logger="overclaim.store"):
+        freed = enforce(store, budget)
+    assert taken(store) <= budget
+    assert ages(store) == [2, 20]
+    assert verdicts
+    assert store.query(VERDICTS).rows == verdicts
+    assert freed.rows == 10_003
+    assert freed.bytes > 0
+    assert isinstance(freed.before, datetime)
+    assert "10003 that came before" in caplog.text
+    assert enforce(store, budget) == Freed()
+    assert len(caplog.records) == 1
+
+
+def test_a_late_span_changes_nothing_where_the_others_were_removed(store: Store) -> None:
+    """By itself it would look as if the agent had done nothing, or no run had been there."""
+    early, late = agents.foreign(73), agents.foreign(74)
+    receive(store, [*early[:1], *early[2:]])  # the failure and the answer; the call that mended it is missing yet
+    receive(store, [*late[:1], *late[2:]])
+    detect_once(store)
+    verdicts = store.query(VERDICTS).rows
+    store.command("ALTER TABLE overclaim_arrivals UPDATE Arrived = Arrived - 9000 WHERE 1 SETTINGS mutations_sync = 1")
+    store.command("ALTER TABLE otel_traces UPDATE Received = Received - 9000 WHERE 1 SETTINGS mutations_sync = 1")
+    receive(store, late[1:2])
+    detect_once(store)
+    assert store.query(VERDICTS).rows != verdicts  # nothing was removed yet
+    verdicts = store.query(VERDICTS).rows
+    assert enforce(store, 1).rows == 4
+    receive(store, early[1:2])
+    done = detect_once(store)
+    assert (done.labelled, done.failed) == (0, {})
+    assert store.query(VERDICTS).rows == verdicts
+    receive(store, agents.foreign(75))
+    assert detect_once(store).labelled == 1
+
+
+def test_rows_of_one_part_go_by_when_they_came_too(store: Store) -> None:
+    """The engine may have merged old and new rows: then the part is written anew without the old ones."""
+    for age in (90, 2):
+        store.command(FILL, {"age": age * HOUR})
+    store.command("OPTIMIZE TABLE otel_traces FINAL")
+    budget = taken(store) * 7 // 10
+    assert enforce(store, budget).rows == 5000
+    assert ages(store) == [2]
+    assert taken(store) <= budget
+
+
+def test_log_records_count_and_go_too(store: Store) -> None:
+    """One budget for both, and one moment before which nothing is kept."""
+    store.command(LOGS, {"age": 60 * HOUR})
+    store.command(FILL, {"age": 50 * HOUR})
+    store.command(LOGS, {"age": 3 * HOUR})
+    store.command(FILL, {"age": 2 * HOUR})
+    freed = enforce(store, taken(store) * 6 // 10)
+    assert freed.rows == 10_000
+    assert ages(store, "otel_logs") == [3]
+    assert ages(store) == [2]
+
+
+def test_what_has_just_come_is_never_removed(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """However small the budget; that it does not hold is said."""
+    store.command(FILL, {"age": 5 * HOUR})
+    receive(store, agents.foreign(72))
+    assert enforce(store, 1).rows == 5000
+    assert enforce(store, 1).rows == 0
+    assert store.query("SELECT count() FROM otel_traces").rows == [(3,)]
+    assert "still take" in caplog.text
+
+
+def test_within_the_budget_nothing_is_done(store: Store) -> None:
+    """An empty store, and one that takes exactly as much."""
+    assert enforce(store, 1) == Freed()
+    store.command(FILL, {"age": 5 * HOUR})
+    assert enforce(store, taken(store)) == Freed()
+
+
+class Failing:
+    """A store in which a deletion is under way, or fails for ever."""
+
+    def __init__(self, store: Store, reason: str) -> None:
+        self._store, self._reason, self.commands = store, reason, list[str]()
+
+    def query(self, sql: str, params: Params | None = None) -> Rows:
+        """The store's answer, but for the question about deletions."""
+        if "system.mutations" in sql:
+            return Rows(("Id", "Reason"), [("mutation_9.txt", self._reason)])
+        return self._store.query(sql, params)
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        """Written down only."""
+        self.commands.append(sql)
+
+
+def test_a_deletion_under_way_is_waited_for(store: Store) -> None:
+    """Not started again; and one that fails is taken back, with its reason."""
+    store.command(FILL, {"age": 5 * HOUR})
+    enforce(store, 1 << 40)  # from now on its parts are kept small
+    busy = Failing(store, "")
+    assert enforce(busy, 1) == Freed()  # pyright: ignore[reportArgumentType]
+    assert busy.commands == []
+    stuck = Failing(store, "no space left")
+    with pytest.raises(StoreError, match="otel_logs could not be removed: no space left"):
+        enforce(stuck, 1)  # pyright: ignore[reportArgumentType]
+    assert "KILL MUTATION" in stuck.commands[0]
+
+
+def test_the_moment_is_kept_free_of_rounding() -> None:
+    """What is kept fits; a minute that does not fit goes as a whole, but never the newest one."""
+    assert disk.cut({100: 5, 200: 5, 300: 5}, 10, now=10_000) == 200
+    assert disk.cut({100: 5, 200: 5, 300: 5}, 9, now=10_000) == 300
+    assert disk.cut({100: 5, 200: 5, 300: 5}, 0, now=10_000) == 300
+    assert disk.cut({100: 5, 300: 5}, 5, now=400) == 400 - disk.KEPT_SECONDS
+    assert disk.cut({}, 5, now=400) == 0

@@ -1,0 +1,112 @@
+"""The store where the stock OpenTelemetry Collector made otel_logs before we came."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import scripted_agents as agents
+from stores import receive
+
+from overclaim_collector.otlp.logs import COLUMNS
+from overclaim_detectors import sql
+from overclaim_detectors.migrate import migrate
+from overclaim_detectors.opening import open_store
+from overclaim_detectors.retention import keep
+from overclaim_detectors.runner import detect_once
+from overclaim_detectors.store import Store
+
+# The table as the Collector's ClickHouse exporter makes it, with attributes as a Map or as JSON, and as it did before
+# events had a column.
+NEWEST = """
+CREATE TABLE IF NOT EXISTS otel_logs (
+    Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
+    TimestampTime DateTime DEFAULT toDateTime(Timestamp),
+    TraceId String CODEC(ZSTD(1)),
+    SpanId String CODEC(ZSTD(1)),
+    TraceFlags UInt8,
+    SeverityText LowCardinality(String) CODEC(ZSTD(1)),
+    SeverityNumber UInt8,
+    ServiceName LowCardinality(String) CODEC(ZSTD(1)),
+    Body String CODEC(ZSTD(1)),
+    ResourceSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
+    ResourceAttributes {attributes} CODEC(ZSTD(1)),
+    ScopeSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
+    ScopeName String CODEC(ZSTD(1)),
+    ScopeVersion LowCardinality(String) CODEC(ZSTD(1)),
+    ScopeAttributes {attributes} CODEC(ZSTD(1)),
+    LogAttributes {attributes} CODEC(ZSTD(1)),
+    EventName String CODEC(ZSTD(1)),
+    INDEX idx_trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
+    INDEX idx_body Body TYPE tokenbf_v1(32768, 3, 0) GRANULARITY 8
+) ENGINE = MergeTree()
+PARTITION BY toDate(TimestampTime)
+PRIMARY KEY (ServiceName, TimestampTime)
+ORDER BY (ServiceName, TimestampTime, Timestamp)
+TTL TimestampTime + toIntervalDay(3)
+SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
+"""
+MAP = NEWEST.format(attributes="Map(LowCardinality(String), String)")
+OLD = MAP.replace("EventName String CODEC(ZSTD(1)),", "")
+JSON = NEWEST.format(attributes="JSON")
+# As it inserts, by the names of its columns; how the attributes are written is filled in.
+WRITTEN = """
+INSERT INTO otel_logs (Timestamp, TraceId, SpanId, SeverityText, SeverityNumber, ServiceName, ScopeName, Body,
+    LogAttributes, EventName)
+SELECT fromUnixTimestamp64Nano({at:Int64}), {trace:String}, {span:String}, 'WARN', 13, 'shop', 'tools', '',
+    ATTRIBUTES, 'gen_ai.execute_tool.exception'
+"""
+AS_MAP = "map('exception.type', 'StockError', 'exception.message', 'out of stock')"
+AS_JSON = """'{"exception.type": "StockError", "exception.message": "out of stock"}'"""
+
+
+@pytest.fixture
+def stock(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A store of its own, made by the Collector and then by us."""
+    opened = open_store(f"chdb://{tmp_path / 'store'}")
+    try:
+        opened.command(request.param)
+        migrate(opened)
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.mark.parametrize(
+    ("stock", "attributes"), [(MAP, AS_MAP), (JSON, AS_JSON)], indirect=["stock"], ids=["map", "json"]
+)
+def test_what_the_stock_collector_writes_is_judged(stock: Store, attributes: str) -> None:
+    """It names the columns that it knows; an exception among them turns the verdict, though it comes later."""
+    spans = agents.foreign(95)
+    receive(stock, spans)
+    label = "SELECT Label FROM overclaim_verdicts FINAL WHERE Claim = -1"
+    detect_once(stock)
+    before = stock.query(label).rows
+    start, trace, span = spans[1][:3]
+    stock.command(WRITTEN.replace("ATTRIBUTES", attributes), {"at": start, "trace": trace, "span": span})
+    detect_once(stock)
+    assert (before, stock.query(label).rows) == ([("recovered",)], [("contradicted",)])
+    facts = stock.query("SELECT arrayJoin(EvidenceValue) AS Value FROM overclaim_calls FINAL").rows
+    assert ("StockError (log)",) in facts
+
+
+@pytest.mark.parametrize("stock", [MAP, OLD], indirect=True, ids=["newest", "old"])
+def test_what_we_write_goes_into_the_stock_table(stock: Store) -> None:
+    """All our columns are there."""
+    row = dict.fromkeys(COLUMNS, "") | {"Timestamp": time.time_ns(), "EventName": "exception"}
+    numbers = ("TraceFlags", "SeverityNumber", "ObservedTimestamp", "DroppedAttributes", "ResourceDroppedAttributes")
+    row |= dict.fromkeys((*numbers, "ScopeDroppedAttributes"), 1)
+    row |= {name: {"k": "v"} for name in COLUMNS if "Attribute" in name and "Dropped" not in name}
+    stock.insert("otel_logs", COLUMNS, [tuple(row.values())])
+    found = stock.query("SELECT EventName, ObservedTimestamp, LogAttributeTypes, Received > now() - 60 FROM otel_logs")
+    assert [(name, at.year, types, new) for name, at, types, new in found.rows] == [("exception", 1970, {"k": "v"}, 1)]
+
+
+@pytest.mark.parametrize("stock", [MAP], indirect=True)
+def test_how_long_the_stock_table_keeps_records_is_its_owner_s(stock: Store) -> None:
+    """Nothing is changed there unless we are told to."""
+    assert stock.query(sql.load("retention/logs_current")).rows == [(1, 0)]
+    keep(stock, 30)
+    assert stock.query(sql.load("retention/logs_current")).rows == [(1, 30)]

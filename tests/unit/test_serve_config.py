@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from overclaim._errors import InputError
+from overclaim_collector.addresses import reachable
+from overclaim_collector.config import ServeConfig, load
+from overclaim_collector.memory import shares
+from overclaim_collector.status import command_line
+from overclaim_collector.web.metrics import counter, exposition, gauge, histogram
+from overclaim_detectors._engine import limits
+from overclaim_detectors.store import LIMITS
+
+MIB = 1 << 20
+
+
+def test_arguments_win_over_variables() -> None:
+    """What was given counts, then the environment, then the default; nothing given is no value."""
+    environment = {"OVERCLAIM_HTTP_PORT": "5001", "OVERCLAIM_GRPC_PORT": "5002", "OVERCLAIM_SPOOL_MIB": "7"}
+    made = load({"http_port": 6001, "grpc_port": None}, environment)
+    assert (made.http_port, made.grpc_port, made.spool_mib, made.memory_mib) == (6001, 5002, 7, 1536)
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "said"),
+    [
+        ({"http_port": 70_000}, {}, r"--http-port \(or OVERCLAIM_HTTP_PORT\) cannot be 70000"),
+        ({}, {"OVERCLAIM_MEMORY_MIB": "100"}, r"--memory-mib \(or OVERCLAIM_MEMORY_MIB\) cannot be '100': .* 768"),
+        ({"durability": "maybe"}, {}, "--durability .* cannot be 'maybe'"),
+        ({"max_disk_gib": -1}, {}, "--max-disk-gib"),
+        ({"tls_key": "/x"}, {}, "--tls-cert and --tls-key go together"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named(given: dict[str, Any], environment: dict[str, str], said: str) -> None:
+    """The error names option, variable and value."""
+    with pytest.raises(InputError, match=said):
+        load(given, environment)
+
+
+def test_a_server_for_all_is_reached_on_this_machine() -> None:
+    """Commands of this machine ask the loopback address where a server listens on all."""
+    assert [reachable(host) for host in ("0.0.0.0", "::", "[::]", "10.0.0.1", "127.0.0.1")] == [
+        "127.0.0.1",
+        "::1",
+        "::1",
+        "10.0.0.1",
+        "127.0.0.1",
+    ]
+
+
+def test_the_command_line_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told to whoever asks who owns the store."""
+    monkeypatch.setattr("sys.argv", ["/bin/overclaim", "serve", "--store", "clickhouse://me:hush@127.0.0.1:8123/db"])
+    assert command_line() == "overclaim serve --store clickhouse://me@127.0.0.1:8123/db"
+
+
+@pytest.mark.parametrize("memory_mib", [768, 1024, 1536, 8192])
+def test_the_shares_of_memory_fit_into_it(memory_mib: int) -> None:
+    """The idle server, the engine, three times the bodies in work, and two answers' room make no more than all."""
+    made = shares(memory_mib)
+    assert 320 * MIB + made.engine + 3 * made.requests <= memory_mib * MIB
+    assert made.requests >= 32 * MIB
+    question = limits(made.engine)["max_memory_usage"]
+    assert 2 * question < made.engine
+    assert question <= LIMITS["max_memory_usage"]
+
+
+def test_figures_in_the_text_format_of_prometheus() -> None:
+    """Each metric has its help and its type; values of labels are escaped; buckets count what lies below them."""
+    text = exposition(
+        [
+            counter("a_total", "Things.", 3),
+            gauge("b", "Others.", {'say "hi"\\\n': 0.1, "x": 2}, "word"),
+            histogram("c_seconds", "Times.", [0.5, 2], [1, 3, 4], 9.25),
+        ]
+    )
+    assert text == (
+        "# HELP a_total Things.\n# TYPE a_total counter\na_total 3\n"
+        '# HELP b Others.\n# TYPE b gauge\nb{word="say \\"hi\\"\\\\\\n"} 0.10000000000000001\nb{word="x"} 2\n'
+        "# HELP c_seconds Times.\n# TYPE c_seconds histogram\n"
+        'c_seconds_bucket{le="0.5"} 1\nc_seconds_bucket{le="2"} 3\nc_seconds_bucket{le="+Inf"} 4\n'
+        "c_seconds_sum 9.25\nc_seconds_count 4\n"
+    )
+
+
+def test_the_defaults_are_safe() -> None:
+    """Loopback only, on the disk before it is acknowledged, and nothing passed on."""
+    made = ServeConfig()
+    assert (made.host, made.durability, made.forward, made.beyond) == ("127.0.0.1", "fsync", None, False)
