@@ -68,13 +68,13 @@ class Front:
 
     def start_grpc(self, ingest: Ingest, onward: Onward | None) -> int:
         """Serve gRPC; returns the port."""
-        self._running.callback(self._stop)
         workers = self.pool("overclaim-grpc-worker", _WORKERS)
         receiver = GrpcReceiver(ingest, workers, onward, interceptors=[TokenInterceptor(self.tokens)])
         host = with_port(self._config.host, 0).removesuffix(":0")
         credentials = self.tls.grpc_credentials() if self.tls else None
         port = receiver.start(host, self._config.grpc_port, credentials)
         self._stops.append(lambda: receiver.stop(_GRPC_SECONDS))
+        self._running.callback(self._stop)
         return port
 
     def start_http(self, sock: socket.socket, routes: list[Route]) -> None:
@@ -83,10 +83,12 @@ class Front:
         server = HttpServer(guard, sock, self.tls)
         server.start()
         self._stops.append(server.stop)
+        self._running.callback(self._stop)  # before the threads of both go, which work for them until the end
 
     def _stop(self) -> None:
-        """Both at the same time: each may take a second for what is under way."""
+        """What runs, both at the same time: each may take a second for what is under way."""
         stopping = [threading.Thread(target=stop) for stop in self._stops]
+        self._stops.clear()
         for thread in stopping:
             thread.start()
         for thread in stopping:

@@ -15,6 +15,7 @@ from overclaim._errors import OverclaimError
 from overclaim_detectors.store import Store
 
 _SECONDS: Final = 0.1
+_STOP_SECONDS: Final = 0.3
 # From this share of the limit on, memory that allocators hold free is given back, but not all the time.
 _GIVE_BACK: Final = 0.6
 _PAUSE: Final = 0.5
@@ -42,6 +43,8 @@ class Pressure:
     def stop(self) -> None:
         """Watch no more."""
         self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_SECONDS)  # the store is closed soon
 
     def look(self) -> None:
         """Look now, and do something about it."""

@@ -17,6 +17,7 @@ from overclaim_detectors.damage import Damage
 from overclaim_detectors.store import Store
 
 SECONDS: Final = 60.0
+_STOP_SECONDS: Final = 0.3
 
 _log = logging.getLogger("overclaim.store")
 
@@ -57,6 +58,8 @@ class Watch:
     def stop(self) -> None:
         """Look no more."""
         self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_SECONDS)  # the store is closed soon
 
     def look(self) -> None:
         """Look now. Damage goes to the log, each part once."""

@@ -26,13 +26,14 @@ from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.report import REPORTS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
-README = (ROOT / "README.md").read_text("utf-8")
+DOCUMENTS = ("README.md", "collector/README.md", "CONTRIBUTING.md")
+README = "".join((ROOT / name).read_text("utf-8") for name in DOCUMENTS[:2])
 CODE = "\n".join(
     path.read_text("utf-8")
     for part in ("sdk", "detectors", "collector")
     for path in sorted((ROOT / part).rglob("*.py"))
 )
+OF_OTHERS = {"--dist", "--data-binary", "--database"}  # pytest's, curl's, clickhouse-client's
 OF_THE_DEMO = {"OVERCLAIM_DEMO_KEY", "OVERCLAIM_DEMO_URL"}  # how the demo talks to its own child process
 
 
@@ -151,18 +152,20 @@ def test_attributes_shown_exist() -> None:
 
 
 def test_every_option_named_is_an_option() -> None:
-    """Each `--option` in the README's text is known to the command, to pip's line, or to the bench named with it."""
-    known = {text for _, action in options() for text in action.option_strings} | {"--dist"}  # pytest's
-    for name in set(re.findall(r"python -m tests\.bench\.(\w+)", README)):
-        known |= set(re.findall(r"\"(--[\w-]+)\"", bench_source(name)))
+    """Each `--option` in the text is known to the command, to another program's line, or to the bench named with it."""
+    known = {text for _, action in options() for text in action.option_strings} | OF_OTHERS
+    for name in set(re.findall(r"python -m (tests\.(?:bench\.\w+|faults))", README)):
+        known |= set(re.findall(r"\"(--[\w-]+)\"", source_of(name)))
     text = re.sub(r"```text\n.*?```", "", README, flags=re.S)
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) <= known
 
 
-def bench_source(name: str) -> str:
-    """The source of a bench."""
-    module = ROOT / "tests" / "bench" / name
-    return (module / "__main__.py" if module.is_dir() else module.with_suffix(".py")).read_text("utf-8")
+def source_of(module: str) -> str:
+    """The source of a bench, or of all files of one that is a package."""
+    path = ROOT / module.replace(".", "/")
+    return "".join(
+        file.read_text("utf-8") for file in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")])
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

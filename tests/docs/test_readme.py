@@ -18,17 +18,18 @@ from overclaim.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+COLLECTOR = (ROOT / "collector" / "README.md").read_text("utf-8")
 NOT_HERE = {"serve", "demo", "doctor"}  # they do not end, have a test of their own, or tell of this machine
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, text: str = README) -> list[str]:
     """The fenced blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
 def commands() -> Iterator[list[str]]:
     """Each `overclaim` command line in the shell blocks, without its comment."""
-    for line in "".join(blocks("sh")).splitlines():
+    for line in "".join([*blocks("sh"), *blocks("sh", COLLECTOR)]).splitlines():
         words = shlex.split(line.rpartition("&& ")[2].removeprefix(".venv/bin/"), comments=True)
         if words[0] == "overclaim":
             yield words[1:]

@@ -154,10 +154,11 @@ def _forget_peak(pid: int) -> None:
 
 
 @contextmanager
-def attacked() -> Iterator[Served]:
-    """A server that has had one good request."""
+def attacked(*, warm: bool = True) -> Iterator[Served]:
+    """A server that has had one good request, if it is to be warm."""
     with tempfile.TemporaryDirectory() as folder, Served(Path(folder), "--no-detect") as served:
-        served.post(good(512))
+        if warm:
+            served.post(good(512))
         yield served
 
 

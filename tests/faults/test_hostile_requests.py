@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.faults import fuzz_store
 from tests.faults import hostile_bodies as bodies
 from tests.faults.fuzz import fuzz
 from tests.faults.harness.requests import good
@@ -70,3 +71,11 @@ def test_twenty_thousand_damaged_requests_never_fail_the_server() -> None:
     assert (sent, sum(fuzzer.found.statuses.values())) == (20_000, 20_000)
     assert fuzzer.found.statuses[200] > 4000
     assert fuzzer.kept.refused > 0
+
+
+def test_what_is_taken_of_damaged_requests_gets_into_a_real_store() -> None:
+    """The engine reads all that we let through, or we write the rows; none of it waits in the spool for ever."""
+    with attacked(warm=False) as fresh:
+        found = fuzz_store.fuzz(fresh, 400, seed=8)
+    assert found.wrong == ""
+    assert min(found.rows) > 50

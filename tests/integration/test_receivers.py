@@ -258,6 +258,16 @@ def test_empty_requests_succeed(http: httpx.Client, export: grpc.UnaryUnaryMulti
     assert export(b"") == b""
 
 
+def test_a_known_field_of_another_wire_type_is_skipped(server: Server, http: httpx.Client) -> None:
+    """Protobuf skips it, ClickHouse's own reader does not: the span is stored all the same, and so is its neighbour."""
+    items = spans(2)
+    odd = items[0].SerializeToString() + b"\x20\x61"  # field 4, the parent's id, as a number
+    one = b"\x12" + bytes([len(odd)]) + odd
+    body = b"\x0a" + bytes([len(one) + 2]) + b"\x12" + bytes([len(one)]) + one
+    answer = http.post("/v1/traces", content=body + body_of(items[1:]), headers={"content-type": PROTOBUF})
+    assert (answer.status_code, stored(server, items[0].trace_id)) == (200, 2)
+
+
 def test_the_same_request_sent_again_is_stored_once(server: Server, http: httpx.Client) -> None:
     """An exporter that did not hear the answer sends the same bytes again; the spans count once."""
     items = spans(10)

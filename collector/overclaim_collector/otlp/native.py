@@ -25,6 +25,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.common.v1 import common_pb2
 
 from overclaim_detectors import sql
@@ -87,7 +88,10 @@ def canonical(request: Any) -> bytes:
     Raises:
         EncodeError: it holds what the view cannot hold.
     """
-    request.DiscardUnknownFields()  # the engine skips them, but framed() cuts at field 1 alone
+    if len(
+        UnknownFieldSet(request)
+    ):  # of the request itself; the engine skips others, but framed() knows field 1 alone
+        request.DiscardUnknownFields()
     if all(len(_repeated(resource, 2)) == 1 for resource in _each(request, 1)):
         return request.SerializeToString(deterministic=True)
     return b"".join(_split(request))

@@ -45,8 +45,8 @@ _FOR_GOOD: Final = frozenset(
         190,  # SIZES_OF_ARRAYS_DONT_MATCH
         321,  # VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
         407,  # DECIMAL_OVERFLOW
-        432,  # UNKNOWN_PROTOBUF_FORMAT
         434,  # PROTOBUF_BAD_CAST
+        444,  # UNKNOWN_PROTOBUF_FORMAT
     }
 )
 # Codes that say nothing about the data.

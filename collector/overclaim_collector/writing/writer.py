@@ -1,8 +1,8 @@
 """Coalesce requests, insert once, then answer each request.
 
 An insert of 512 spans costs nearly as much as one of 8192, so requests that arrive together share one. A batch closes
-when it holds ENOUGH items, after LINGER seconds, or as soon as no request came for QUIET seconds and it has as many as
-the last one had: a single sender, who waits for each answer, must not be slowed down for company that never comes.
+when it holds ENOUGH items, after LINGER seconds, or as soon as it has as many requests as the last one had and no more
+come for a moment: a single sender, who waits for each answer, must not be slowed down for company that never comes.
 
 A request is answered only after its rows are in the store, or in the spool where the store takes none. A request whose
 very bytes were stored a moment ago is not stored again.
@@ -32,7 +32,8 @@ from overclaim_collector.writing.spool import Spool
 
 ENOUGH: Final = 16_384
 LINGER: Final = 0.2
-QUIET: Final = 0.005
+QUIET: Final = 0.005  # where the last batch was a single request
+LULL: Final = 0.02  # where it was more
 REMEMBERED: Final = 4096
 # An insert that takes longer does not hold up others: they go into the spool.
 STUCK: Final = 2.0
@@ -170,16 +171,17 @@ class Writer:
         if first is None:
             return None
         batch, items, deadline = [first], first.entry.items, time.monotonic() + LINGER
-        while items < ENOUGH and (request := self._next(deadline, len(batch) < self._company)):
+        while items < ENOUGH and (request := self._next(deadline, len(batch))):
             batch.append(request)
             items += request.entry.items
         self._company = len(batch)
         return batch
 
-    def _next(self, deadline: float, expected: bool) -> _Request | None:
+    def _next(self, deadline: float, so_far: int) -> _Request | None:
         left = max(0.0, deadline - time.monotonic())
+        pause = QUIET if self._company == 1 else LULL
         try:
-            request = self._queue.get(timeout=left if expected else min(QUIET, left))
+            request = self._queue.get(timeout=left if so_far < self._company else min(pause, left))
         except Empty:
             return None
         if request is None:

@@ -85,13 +85,17 @@ def _nested(depth: int) -> AnyValue:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """Of one request with good and bad spans: how many of each, what was stored, what the answer said was refused."""
+    """Of one request with good and bad spans: how many of each, what was stored, what the answer said was refused.
+
+    times: how often it was sent until it was taken.
+    """
 
     good: int
     bad: int
     status: int
     stored: int
     refused: int
+    times: int
 
     @property
     def exact(self) -> bool:
@@ -102,13 +106,15 @@ class Mixed:
 def mixed(served: Served, good_ones: Sequence[Span], bad_ones: Sequence[Span]) -> Mixed:
     """Send good and bad spans in one request; again where the server says so."""
     body, end = request([*bad_ones[::2], *good_ones, *bad_ones[1::2]], "mixed"), time.monotonic() + PATIENCE_SECONDS
+    times = 1
     while (answer := served.post(body)).status_code == 503 and time.monotonic() < end:
+        times += 1
         time.sleep(1)
     refused = rejected(answer.content) if answer.status_code == 200 else 0
     served.settle()
     ids = [one.span_id.hex() for one in good_ones]
     stored = served.number("SELECT uniqExact(SpanId) FROM otel_traces WHERE SpanId IN {ids:Array(String)}", ids=ids)
-    return Mixed(len(good_ones), len(bad_ones), answer.status_code, stored, refused)
+    return Mixed(len(good_ones), len(bad_ones), answer.status_code, stored, refused, times)
 
 
 def surrogates(served: Served) -> int:
@@ -157,8 +163,8 @@ def measure_poison(_: Options) -> Measured:
     said = (
         f"{found.stored} of {found.good} good spans of a mixed request stored, {found.refused} of {found.bad} refused"
     )
-    kept = "not built: no quarantine" if aside is None else f"{aside} in quarantine"
-    ok = found.exact and half == 1 and status == 400 and after == 200 and aside == len(bad())
+    kept = "not built: no quarantine" if aside is None else f"{aside} in quarantine (sent {found.times} times)"
+    ok = found.exact and half == 1 and status == 400 and after == 200 and aside == found.times * len(bad())
     return Measured(f"{said}; {kept}; lone surrogate stored: {half}; not UTF-8: {status}", ok)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -14,7 +15,8 @@ from tests.faults.harness.senders import Senders
 from tests.faults.harness.served import Served
 from tests.faults.harness.stored import Judged, Kept, judged, kept
 
-LONGEST_LIFE = 2.0
+LONGEST_LIFE = 1.0
+JUDGING_SECONDS = 900.0  # killed again and again, the detectors have never come far
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,11 @@ def killed(folder: Path, kills: int, chance: random.Random, life: float = LONGES
         with Senders(served, threads=6, pause=0.0) as senders:
             slowest = max(_one(served, senders, chance, life) for _ in range(kills))
             book = senders.end()
-        served.settle(120, judged=True)
-        return Killed(kills, kept(served, book), judged(served, book), book.balanced(), slowest)
+        served.settle(120)
+        stored = kept(served, book)
+        print(f"{kills} kills: {stored}; waiting for the detectors", file=sys.stderr)
+        served.settle(JUDGING_SECONDS, judged=True)
+        return Killed(kills, stored, judged(served, book), book.balanced(), slowest)
 
 
 def _one(served: Served, senders: Senders, chance: random.Random, life: float) -> float:
