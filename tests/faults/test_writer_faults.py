@@ -206,6 +206,7 @@ def test_a_store_that_fails_loses_nothing_that_was_acknowledged(spooling: Runnin
 def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a request that is refused for good, nor one that always fails by itself, holds up what stands behind."""
     monkeypatch.setattr("overclaim_collector.writing.drainer.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("overclaim_collector.writing.drainer.LONGEST_PAUSE", 0.1)
     spooling.faulty.fault = lambda *_: StoreError("gone")
     assert refusals(spooling.submit(*map(entry, range(1, 9)))) == [None] * 8
     never, always = holds(2), holds(5)
