@@ -203,6 +203,19 @@ def test_a_store_that_fails_loses_nothing_that_was_acknowledged(spooling: Runnin
     assert spooling.rows() == 40
 
 
+def test_under_load_the_way_to_the_store_opens_again(spooling: Running) -> None:
+    """When the store is well, a sender without a pause is soon stored at once, with nothing left waiting."""
+    spooling.faulty.fault = lambda *_: StoreError("gone")
+    assert refusals(spooling.submit(*map(entry, range(5)))) == [None] * 5
+    spooling.faulty.fault = None
+    for number in range(100, 20_000):
+        assert refusals(spooling.submit(entry(number))) == [None]
+        if not spooling.counts.waiting:
+            break
+    assert spooling.counts.waiting == 0
+    assert spooling.counts.stored == 5 + number - 99
+
+
 def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a request that is refused for good, nor one that always fails by itself, holds up what stands behind."""
     monkeypatch.setattr("overclaim_collector.writing.drainer.FIRST_PAUSE", 0.01)

@@ -132,3 +132,11 @@ def test_a_sender_reads_why_in_its_encoding(server: Served, secured: bool, media
     if secured:
         code = answer.json()["code"] if media_type == JSON else Status.FromString(answer.content).code
         assert code == 16
+
+
+@pytest.mark.parametrize("host", ["x/healthz?", "127.0.0.1/healthz?", "127.0.0.1/v1/traces#", "127.0.0.1/ping/../"])
+@pytest.mark.parametrize(("method", "path"), sorted(place for place, answers in HTTP.items() if answers[0] == 401))
+def test_the_host_opens_no_route(server: Served, secured: bool, method: str, path: str, host: str) -> None:
+    """A Host header with the path of an open route in it does not make another route open."""
+    status = ask(server, method, path, {"host": host}).status_code
+    assert status in ((400, 401, 403) if secured else (400, 403))

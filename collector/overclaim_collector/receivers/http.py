@@ -53,7 +53,7 @@ class HttpReceiver:
 
     async def _pass_on(self, request: Request, encoding: Encoding) -> bytes:
         """Queue a request of a signal that is not kept; the body of the answer, which has nothing to say."""
-        path = request.url.path
+        path = request.scope["path"]
         if self._onward is None:
             raise not_kept(path)
         with self._ingest.admission.arrival() as claim:

@@ -58,11 +58,11 @@ class Ingest:
         with self.admission.parsing(len(plain)):  # the parsed message is gone before the next large one is parsed
             decoded = decoding.decode(plain, encoding, signal)
         checked = decoded.checked
-        if checked.refused:
-            self._writer.refuse(signal, checked.refused)
         if checked.kept:
             digest = hashlib.sha256(plain).digest()
             self._store(Entry(digest, signal, checked.kept, decoded.block, decoded.native))
+        if checked.refused:  # last: a request that is sent again must not fill the quarantine anew each time
+            self._writer.refuse(signal, checked.refused)
         return Receipt(len(checked.refused), checked.message)
 
     def _store(self, entry: Entry) -> None:

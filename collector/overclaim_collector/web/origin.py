@@ -26,7 +26,7 @@ class Origins:
 
     def refusal(self, request: Request) -> Refusal | None:
         """Why a request is refused for where it comes from, if it is."""
-        wanted = needed(request.url.path)
+        wanted = needed(request.scope["path"])
         if wanted is Role.ANONYMOUS:
             return None
         if wanted is Role.SENDER:

@@ -18,7 +18,7 @@ from typing import Final
 from overclaim._errors import OverclaimError
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.writing.counts import Tally
-from overclaim_collector.writing.entry import Entry
+from overclaim_collector.writing.entry import Entry, Key
 from overclaim_collector.writing.inserting import Inserter, may_be_of_data
 from overclaim_collector.writing.quarantine import Quarantine
 from overclaim_collector.writing.spool import Spool
@@ -43,7 +43,12 @@ class _Kept:
 
 
 class Drainer:
-    """Keeps entries in the spool, and owns the thread that takes them out again."""
+    """Keeps entries in the spool, and owns the thread that takes them out again.
+
+    blocked: the store takes nothing, as far as is known, so what comes goes into the spool at once. Whoever sees an
+    insert fail sets it. When the store takes something from the spool it ends, though more may wait there: else it
+    would never end under load.
+    """
 
     def __init__(self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally) -> None:
         self._spool = spool
@@ -53,17 +58,13 @@ class Drainer:
         self._this_run = secrets.token_bytes(_RUN_BYTES)
         self._lock = threading.Lock()
         self._keeping = 0  # calls of keep() that are under way
-        self._strikes = Counter[bytes]()
-        self._settled: set[bytes] = set()  # digests of what stands behind an entry that failed, and is done with
+        self._strikes = Counter[Key]()
+        self._settled: set[Key] = set()  # keys of what stands behind an entry that failed, and is done with
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="overclaim-drainer", daemon=True)
         self._full = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether something waits: then all that comes must wait behind it."""
-        return self._spool.records > 0
+        self.blocked = spool.records > 0
 
     @property
     def has_room(self) -> bool:
@@ -107,7 +108,7 @@ class Drainer:
     def _run(self) -> None:
         pause = FIRST_PAUSE
         while not self._stopping.is_set():
-            if not self.busy:
+            if not self._spool.records:
                 self._count_lost()
                 self._wake.wait(_LOOK_SECONDS)
                 self._wake.clear()
@@ -120,7 +121,7 @@ class Drainer:
     def _count_lost(self) -> None:
         """The spool is empty: what still counts as waiting could not be read."""
         with self._lock:
-            if not self._keeping and not self.busy:
+            if not self._keeping and not self._spool.records:
                 self._tally.lose_waiting()
 
     def _drain(self) -> bool:
@@ -130,31 +131,32 @@ class Drainer:
         except OSError as error:
             _log.warning("the spool cannot be read: %s", error)
             return False
-        failed = self._insert([kept for _, kept in records if kept and kept.entry.digest not in self._settled])
+        failed = self._insert([kept for _, kept in records if kept and kept.entry.key not in self._settled])
+        self.blocked = bool(failed)
         self._quarantine.write()
-        passed = [index for index, (_, kept) in enumerate(records) if kept and kept.entry.digest in failed]
+        passed = [index for index, (_, kept) in enumerate(records) if kept and kept.entry.key in failed]
         leaving = records[: passed[0]] if passed else records
         if leaving:
             self._spool.done(leaving[-1][0])
-            self._settled.difference_update(kept.entry.digest for _, kept in leaving if kept)
+            self._settled.difference_update(kept.entry.key for _, kept in leaving if kept)
         return not passed
 
-    def _insert(self, kept: Sequence[_Kept]) -> set[bytes]:
-        """Insert entries, and settle each that need not be tried again; the digests of those that must be."""
-        ours = {one.entry.digest: one.ours for one in kept}
+    def _insert(self, kept: Sequence[_Kept]) -> set[Key]:
+        """Insert entries, and settle each that need not be tried again; the keys of those that must be."""
+        ours = {one.entry.key: one.ours for one in kept}
         outcome = self._inserter.insert(one.entry for one in kept)
         for entry in outcome.stored:
-            self._settle(entry, ours[entry.digest], stored=entry.items)
+            self._settle(entry, ours[entry.key], stored=entry.items)
         for entry, reason in outcome.refused:
-            self._refuse(entry, ours[entry.digest], reason)
-        failed = set[bytes]()
+            self._refuse(entry, ours[entry.key], reason)
+        failed = set[Key]()
         for entry, error in outcome.failed:
-            self._strikes[entry.digest] += bool(outcome.stored) and may_be_of_data(error)
-            if self._strikes[entry.digest] < STRIKES:
-                failed.add(entry.digest)
+            self._strikes[entry.key] += bool(outcome.stored) and may_be_of_data(error)
+            if self._strikes[entry.key] < STRIKES:
+                failed.add(entry.key)
             else:
                 why = f"failed {STRIKES} times while others were stored: {error}"
-                self._refuse(entry, ours[entry.digest], why)
+                self._refuse(entry, ours[entry.key], why)
         return failed
 
     def _refuse(self, entry: Entry, ours: bool, reason: str) -> None:
@@ -163,8 +165,8 @@ class Drainer:
 
     def _settle(self, entry: Entry, ours: bool, **counts: int) -> None:
         """It waits no longer; what an earlier run received counts as received in this one."""
-        self._settled.add(entry.digest)
-        del self._strikes[entry.digest]
+        self._settled.add(entry.key)
+        del self._strikes[entry.key]
         before = {"waiting": -entry.items} if ours else {"received": entry.items}
         self._tally.add(entry.signal, **before, **counts)
 

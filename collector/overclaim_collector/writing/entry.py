@@ -14,6 +14,9 @@ _HEAD: Final = struct.Struct("<BBBI32s")
 _VERSION: Final = 1
 
 
+Key = tuple[str, bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A checked request. digest: sha256 of the bytes that came. block: the request without its bad items, in protobuf.
@@ -26,6 +29,11 @@ class Entry:
     items: int
     block: bytes
     native: bool = False
+
+    @property
+    def key(self) -> Key:
+        """What tells it from others: the same bytes may be a request of two signals."""
+        return self.signal.name, self.digest
 
     def rows(self) -> list[Row]:
         """Its rows."""

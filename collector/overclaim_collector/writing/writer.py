@@ -25,7 +25,7 @@ from overclaim_collector.otlp.signals import Signal
 from overclaim_collector.refusal import Refusal, invalid, unavailable
 from overclaim_collector.writing.counts import Counts, Tally
 from overclaim_collector.writing.drainer import Drainer
-from overclaim_collector.writing.entry import Entry
+from overclaim_collector.writing.entry import Entry, Key
 from overclaim_collector.writing.inserting import Inserter, Outcome, Sink
 from overclaim_collector.writing.quarantine import Quarantine
 from overclaim_collector.writing.spool import Spool
@@ -42,8 +42,6 @@ _LOOK_SECONDS: Final = 0.5
 _FULL: Final = "the store does not take data now, and there is no room to keep them: send again"
 
 _log = logging.getLogger(__name__)
-
-Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class Writer:
 
     def submit(self, entry: Entry) -> Future[None]:
         """Have a request's items written. The future ends when they are safe, or with a Refusal."""
-        key = _key(entry)
+        key = entry.key
         with self._lock:
             self._tally.add(entry.signal, received=entry.items)
             if key in self._stored:
@@ -149,7 +147,7 @@ class Writer:
 
     def _is_open_breaker(self) -> bool:
         """Whether the way to the store is closed for new requests."""
-        return self._drainer is not None and (self._drainer.busy or self._is_stuck())
+        return self._drainer is not None and (self._drainer.blocked or self._is_stuck())
 
     def _is_stuck(self) -> bool:
         since = self._since
@@ -189,7 +187,7 @@ class Writer:
         return request
 
     def _write(self, batch: list[_Request]) -> None:
-        requests = {_key(request.entry): request for request in batch}
+        requests = {request.entry.key: request for request in batch}
         self._since = time.monotonic()
         try:
             outcome = self._inserter.insert(request.entry for request in batch)
@@ -199,12 +197,17 @@ class Writer:
 
     def _settle(self, outcome: Outcome, requests: Mapping[Key, _Request]) -> None:
         for entry in outcome.stored:
-            self._succeed(requests[_key(entry)], stored=entry.items)
+            self._succeed(requests[entry.key], stored=entry.items)
         for entry, reason in outcome.refused:
             self._quarantine.add_whole(entry, reason)
-            self._fail(requests[_key(entry)], invalid(f"the store refuses these {entry.signal.item}s: {reason}"))
+            self._fail(requests[entry.key], invalid(f"the store refuses these {entry.signal.item}s: {reason}"))
         if outcome.failed:
-            self._keep([requests[_key(entry)] for entry, _ in outcome.failed])
+            self._block()
+            self._keep([requests[entry.key] for entry, _ in outcome.failed])
+
+    def _block(self) -> None:
+        if self._drainer:
+            self._drainer.blocked = True
 
     def _keep(self, requests: list[_Request]) -> None:
         """Into the spool, or else back to the senders."""
@@ -219,6 +222,7 @@ class Writer:
         """While an insert is stuck, what waits behind it goes into the spool."""
         while not self._closed.wait(_LOOK_SECONDS):
             if self._is_stuck() and (waiting := self._all_queued()):
+                self._block()
                 self._keep(waiting)
 
     def _all_queued(self) -> list[_Request]:
@@ -232,7 +236,7 @@ class Writer:
         return found
 
     def _succeed(self, request: _Request, stored: int = 0) -> None:
-        key = _key(request.entry)
+        key = request.entry.key
         with self._lock:
             del self._open[key]
             self._queued -= len(request.entry.block)
@@ -244,14 +248,10 @@ class Writer:
 
     def _fail(self, request: _Request, refusal: Refusal) -> None:
         with self._lock:
-            del self._open[_key(request.entry)]
+            del self._open[request.entry.key]
             self._queued -= len(request.entry.block)
             self._tally.add(request.entry.signal, refused=request.entry.items)
         request.done.set_exception(refusal)
-
-
-def _key(entry: Entry) -> Key:
-    return entry.signal.name, entry.digest
 
 
 def _finished() -> Future[None]:
