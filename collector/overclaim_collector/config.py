@@ -56,6 +56,11 @@ class ServeConfig(BaseModel):
     @field_validator("store")
     @classmethod
     def _url_or_directory(cls, store: str) -> str:
+        if store.startswith(("http://", "https://")):
+            raise ValueError(
+                "serve needs a store of its own, a directory or clickhouse://...; a collector runs at that address: "
+                "send there, or pass everything on to it with --forward"
+            )
         return store if "://" in store else resolved(str(Path(store).expanduser().absolute()))
 
     @field_validator(*_TOKENS)

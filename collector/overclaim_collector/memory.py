@@ -9,7 +9,7 @@ from overclaim_collector.receivers.admission import MAX_BYTES
 
 _MIB: Final = 1 << 20
 # An idle server: Python, the engine's library, and its threads.
-_IDLE: Final = 320 * _MIB
+IDLE: Final = 320 * _MIB
 # The rows of a request take some three times what its body takes.
 _PER_BYTE: Final = 3
 
@@ -27,5 +27,5 @@ def shares(memory_mib: int) -> Shares:
 
     The rest is for answers on their way, and for what nobody counts.
     """
-    left = memory_mib * _MIB - _IDLE
+    left = memory_mib * _MIB - IDLE
     return Shares(engine=left // 2, requests=min(MAX_BYTES, left // 4 // _PER_BYTE))

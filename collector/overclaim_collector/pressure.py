@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from overclaim._errors import OverclaimError
+from overclaim_collector.memory import IDLE
 from overclaim_detectors.store import Store
 
 _SECONDS: Final = 0.1
@@ -26,12 +27,15 @@ _log = logging.getLogger(__name__)
 
 
 class Pressure:
-    """A thread that watches the resident memory. `short`: there is so little left that nothing new may be begun."""
+    """A thread that watches the resident memory. `short`: there is so little left that nothing new may be begun.
+
+    limit: bytes, for a process of which the server is all; what a larger program had before comes on top.
+    """
 
     def __init__(self, store: Store, limit: int) -> None:
         self.short = False
         self._store = store
-        self._limit = limit
+        self._limit = limit + max(0, resident_bytes() - IDLE)
         self._next = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="overclaim-memory", daemon=True)

@@ -1,5 +1,7 @@
 """How much disk the spans and log records of a store may take: the oldest go first, by when they came.
 
+Refused items count as well, and go before any spans.
+
 What was found in them stays: verdicts, findings and the tables of runs, calls and claims are not touched.
 """
 
@@ -22,6 +24,8 @@ from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.store")
 _JOB: Final = "disk"  # in overclaim_watermark
+_REFUSED: Final = ("overclaim_quarantine",)
+_RECEIVED: Final = ("otel_traces", "otel_logs")
 _GOAL: Final = 0.9  # of the budget: so that the next span does not start it all over
 KEPT_SECONDS: Final = 600  # what came within these is never removed, however small the budget
 
@@ -45,6 +49,8 @@ class _Taken:
 def enforce(store: Store, max_bytes: int) -> Freed:
     """Remove the oldest spans and log records where they take more than so many bytes; says what was removed.
 
+    Refused items are part of those bytes; the oldest of them go first, and with them alone where that is enough.
+
     To be called now and then; once a minute is enough. It reads little where there is nothing to remove. The engine
     deletes the files of what it removed up to eight minutes later.
 
@@ -57,11 +63,10 @@ def enforce(store: Store, max_bytes: int) -> Freed:
     _keep_parts_small(store, tables)
     if _sum(tables) <= max_bytes or any(_at_work(store, table) for table in tables):
         return Freed()
-    before = cut(_arrived(store, tables), int(max_bytes * _GOAL), int(time.time()))
-    _remember(store, before)
-    for table in tables:
-        _remove(store, table, before)
-    return _said(tables, _taken(store), before, max_bytes)
+    freed = [_free(store, names, max_bytes) for names in (_REFUSED, _RECEIVED)]
+    if (left := _sum(_taken(store))) > max_bytes:
+        _log.error("spans, log records and refused items still take %d MiB of %d MiB", left >> 20, max_bytes >> 20)
+    return Freed(sum(one.rows for one in freed), sum(one.bytes for one in freed), freed[-1].before or freed[0].before)
 
 
 def cut_off(store: Store, traces: Collection[str]) -> list[str]:
@@ -121,6 +126,24 @@ def _arrived(store: Store, tables: Mapping[str, _Taken]) -> Mapping[int, int]:
     return arrived
 
 
+def _free(store: Store, names: Collection[str], max_bytes: int) -> Freed:
+    """Remove the oldest of some tables where all together take too much; the others stay as they are."""
+    all_tables = _taken(store)
+    tables = {name: taken for name, taken in all_tables.items() if name in names}
+    room = int(max_bytes * _GOAL) - (_sum(all_tables) - _sum(tables))
+    arrived: Mapping[int, int] = _arrived(store, tables) if _sum(all_tables) > max_bytes else {}
+    now = int(time.time())
+    # Of refused items nothing must stay for its own sake: as if some without any bytes came just now.
+    before = cut(arrived if names is _RECEIVED else {**arrived, now: 0}, room, now)
+    if not any(minute < before for minute in arrived):
+        return Freed()
+    if names is _RECEIVED:
+        _remember(store, before)
+    for table in tables:
+        _remove(store, table, before)
+    return _said(all_tables, _taken(store), before, max_bytes)
+
+
 def _remember(store: Store, before: int) -> None:
     """Write down what is about to be removed, for cut_off."""
     store.command(
@@ -140,9 +163,7 @@ def _said(then: Mapping[str, _Taken], now: Mapping[str, _Taken], before: int, ma
     freed = Freed(max(0, rows), max(0, _sum(then) - _sum(now)), datetime.fromtimestamp(before, UTC))
     if freed.rows:
         _log.warning(
-            "spans and log records took %d MiB of %d MiB: %d that came before %s are removed, %d MiB",
+            "spans, log records and refused items took %d MiB of %d MiB: %d that came before %s are removed, %d MiB",
             _sum(then) >> 20, max_bytes >> 20, freed.rows, freed.before, freed.bytes >> 20,
         )  # fmt: skip
-    if _sum(now) > max_bytes:
-        _log.error("spans and log records still take %d MiB of %d MiB", _sum(now) >> 20, max_bytes >> 20)
     return freed

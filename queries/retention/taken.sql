@@ -1,4 +1,5 @@
--- What the spans and log records of this store take on the disk, per table, and whether its parts are kept small.
+-- What the spans, log records and refused items of this store take on the disk, per table, and whether its parts are
+-- kept small.
 SELECT
     tables.name AS Name,
     sum(parts.bytes_on_disk) AS Bytes,
@@ -9,7 +10,7 @@ LEFT JOIN system.parts AS parts
     ON tables.database = parts.database AND tables.name = parts.table AND parts.active
 WHERE
     tables.database = currentDatabase()
-    AND tables.name IN ('otel_traces', 'otel_logs')
+    AND tables.name IN ('otel_traces', 'otel_logs', 'overclaim_quarantine')
     AND endsWith(tables.engine, 'MergeTree')
 GROUP BY Name
 ORDER BY Name

@@ -2,6 +2,11 @@
 -- name those and all parts of a Nested column must be equally long; the lists here are as long as Events and Links.
 -- The words for types are those of the Collector's pdata: Bool, Int, Double, Bytes, Slice, Map, Empty. Without them the
 -- number 5 and the text "5" would be the same.
+-- The oldest tables of the exporter have no columns for the scope, and the views that write here name them.
+ALTER TABLE otel_traces ADD COLUMN IF NOT EXISTS ScopeName String CODEC (ZSTD(1));
+
+ALTER TABLE otel_traces ADD COLUMN IF NOT EXISTS ScopeVersion String CODEC (ZSTD(1));
+
 ALTER TABLE otel_traces ADD COLUMN IF NOT EXISTS
     ResourceSchemaUrl LowCardinality(String) DEFAULT '' COMMENT 'schema of the resource attributes' CODEC (ZSTD(1));
 

@@ -216,8 +216,59 @@ def test_few_messages_are_read_at_the_same_time() -> None:
         yield b"x"
 
     async def read() -> list[bytes]:
-        inbox = receiver._Inbox()  # pyright: ignore[reportPrivateUsage]
+        inbox = receiver._Inbox(Admission(), MAX_BODY)  # pyright: ignore[reportPrivateUsage]
         return await asyncio.gather(*(inbox.message(message()) for _ in range(50)))
 
     assert asyncio.run(read()) == [b"x"] * 50
     assert most == 8
+
+
+def test_when_the_process_grows_those_that_have_waited_longest_are_told_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only as many messages are waited for as can be held; the others are retryable, and the latest gets its time."""
+    grown = 1
+    monkeypatch.setattr(receiver, "resident_bytes", lambda: grown)
+    monkeypatch.setattr(receiver, "_SOON", 0.001)
+
+    async def message(seconds: float) -> AsyncIterator[bytes]:
+        await asyncio.sleep(seconds)
+        yield b"x"
+
+    async def read() -> list[bytes | BaseException]:
+        nonlocal grown
+        inbox = receiver._Inbox(Admission(), MAX_BODY)  # pyright: ignore[reportPrivateUsage]
+        calls = [asyncio.ensure_future(inbox.message(message(1.0))) for _ in range(20)]
+        await asyncio.sleep(0.3)
+        assert not any(call.done() for call in calls)
+        grown = Admission().for_arriving_messages + 2
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    came = asyncio.run(read())
+    assert came[11:] == [b"x"] * 9
+    assert {getattr(one, "reason", None) for one in came[:11]} == {Reason.UNAVAILABLE}
+
+
+def test_a_full_waiting_room_makes_place_only_of_those_that_had_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that neither senders that stall nor many slow ones shut out the next for long."""
+    monkeypatch.setattr(receiver, "_WAITED_FOR", 1)
+    monkeypatch.setattr(receiver, "_SOON", 0.001)
+    monkeypatch.setattr(receiver, "_FAIR_SECONDS", 0.2)
+
+    async def message(seconds: float) -> AsyncIterator[bytes]:
+        await asyncio.sleep(seconds)
+        yield b"x"
+
+    async def read() -> list[str]:
+        inbox = receiver._Inbox(Admission(), MAX_BODY)  # pyright: ignore[reportPrivateUsage]
+        first = asyncio.ensure_future(inbox.message(message(5)))
+        await asyncio.sleep(0.05)
+        early = await asyncio.gather(inbox.message(message(0.1)), return_exceptions=True)
+        await asyncio.sleep(0.25)
+        late = await asyncio.gather(inbox.message(message(0.1)), first, return_exceptions=True)
+        return [str(one) for one in (*early, *late)]
+
+    early, late, first = asyncio.run(read())
+    assert "too many calls wait" in early
+    assert late == "b'x'"
+    assert "its place was needed" in first

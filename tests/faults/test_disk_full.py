@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.faults.harness.disk_full import disk_full
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_full_disk_is_told_to_senders_and_passes(tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 from tests.faults import fuzz_store
 from tests.faults import hostile_bodies as bodies
@@ -10,6 +14,7 @@ from tests.faults.harness.requests import good
 from tests.faults.harness.served import Served
 from tests.faults.hostile import Attack, at_once, attacked, attacks, cost
 from tests.faults.hostile_bodies import JSON
+from tests.faults.slow_messages import StalledMessages
 from tests.faults.slow_senders import HALF_BODY, HALF_HEADER, Stalled
 
 MORE = [
@@ -51,6 +56,33 @@ def test_five_hundred_stalled_connections_shut_nobody_out(served: Served) -> Non
     port = int(served.http.rsplit(":", 1)[1])
     with Stalled(port, HALF_BODY, 250), Stalled(port, HALF_HEADER, 250):
         assert [served.post(good(20)).status_code for _ in range(20)] == [200] * 20
+
+
+def test_messages_that_never_end_neither_fill_the_memory_nor_shut_others_out(served: Served) -> None:
+    """24 connections send all but the last byte of 60 MiB: most are told to come again, and honest senders get in."""
+    before = served.memory_mib()
+    Path(f"/proc/{served.pid}/clear_refs").write_text("5")  # forgets the peak: proc(5)
+    with StalledMessages(int(served.grpc.rsplit(":", 1)[1]), 60 << 20, 24) as stalled:
+        codes = [_exported(served) for _ in range(10)]
+        stalled.settle(30)
+        refused = stalled.refused
+    assert served.memory_mib("VmHWM") < before + 760
+    assert refused >= 16
+    assert codes[-1] == "OK"
+    assert set(codes) <= {"OK", "UNAVAILABLE"}
+
+
+def _exported(served: Served) -> str:
+    """What a stock sender is told; it waits a moment before it comes again."""
+    time.sleep(0.2)
+    with grpc.insecure_channel(served.grpc) as channel:
+        call: Any = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+        try:
+            call(good(20), timeout=20)
+        except grpc.RpcError as error:
+            failed: Any = error
+            return str(failed.code().name)
+    return "OK"
 
 
 def test_after_all_that_the_balance_is_exact(served: Served) -> None:

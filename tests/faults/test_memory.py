@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.faults.harness.memory import memory
+
+pytestmark = pytest.mark.slow
 
 
 def test_memory_stays_below_the_limit_under_load(tmp_path: Path) -> None:

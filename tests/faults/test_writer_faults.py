@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +14,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 from overclaim._errors import StoreError
+from overclaim_collector.otlp.decoding import decode
 from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.otlp.items import Refused
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.receivers.ingest import Ingest
 from overclaim_collector.refusal import Reason, Refusal
-from overclaim_collector.writing import quarantine, writer
+from overclaim_collector.writing import drainer, quarantine, writer
 from overclaim_collector.writing.counts import Counts
 from overclaim_collector.writing.entry import Entry
 from overclaim_collector.writing.spool import Spool
@@ -26,6 +28,7 @@ from overclaim_collector.writing.writer import Writer
 from overclaim_detectors.store import QueryError, Store
 
 BAD_DATA = QueryError("Cannot parse this", 27)
+IN_TOTAL = QueryError("Memory limit (total) exceeded", 241)
 ROOM = 16 << 20
 
 
@@ -51,12 +54,15 @@ class Faulty:
     store: Store
     fault: Any = None
     waits: threading.Event | None = None
+    quarantine: Any = None  # called before an insert into quarantine
     inserts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Any], settings: Any = None) -> None:
         """By rows."""
         if table == TRACES.table:
             self._may_fail("rows", str(rows).encode())
+        elif self.quarantine:
+            self.quarantine()
         self.store.insert(table, columns, rows, settings)
         self.inserts.append((table, len(rows)))
 
@@ -220,6 +226,7 @@ def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monke
     """Neither a request that is refused for good, nor one that always fails by itself, holds up what stands behind."""
     monkeypatch.setattr("overclaim_collector.writing.drainer.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("overclaim_collector.writing.drainer.LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr("overclaim_collector.writing.drainer.STRIKE_SECONDS", 0.5)
     spooling.faulty.fault = lambda *_: StoreError("gone")
     assert refusals(spooling.submit(*map(entry, range(1, 9)))) == [None] * 8
     never, always = holds(2), holds(5)
@@ -236,6 +243,139 @@ def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monke
     assert spooling.writer.stop(5)
     reasons = spooling.faulty.store.query("SELECT Reason FROM overclaim_quarantine ORDER BY Reason").rows
     assert reasons == [("Cannot parse this",), ("failed 5 times while others were stored: memory limit",)]
+
+
+def test_what_fails_lets_others_pass(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that never gets in, read by itself, holds up neither those behind it nor those that come."""
+    monkeypatch.setattr(drainer, "READ_BYTES", 1)
+    monkeypatch.setattr(drainer, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(drainer, "STRIKE_SECONDS", 0.0)
+    bad = holds(1)
+    spooling.faulty.fault = lambda *_: StoreError("gone")
+    assert refusals(spooling.submit(*map(entry, range(1, 5)))) == [None] * 4
+    spooling.faulty.fault = lambda _, content: IN_TOTAL if bad(content) else None
+    until(lambda: spooling.counts.waiting == 1)
+    for number in range(10, 22):
+        assert refusals(spooling.submit(entry(number))) == [None]
+        time.sleep(0.1)
+    until(lambda: spooling.counts.stored == 15)
+    assert (spooling.counts.waiting, spooling.counts.refused, spooling.balance()) == (1, 0, 0)
+    spooling.faulty.fault = None
+    until(lambda: not spooling.counts.waiting)
+    assert (spooling.rows(), spooling.balance()) == (16, 0)
+
+
+def test_a_full_spool_with_poison_lets_others_into_the_store(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no room to put it behind the others, requests that come are stored directly."""
+    monkeypatch.setattr(drainer, "READ_BYTES", 1)
+    spool = Spool(tmp_path, 4096, sync=False)
+    run = Running(faulty := Faulty(store, lambda *_: StoreError("gone")), Writer(faulty, spool))
+    run.writer.start()
+    bad = holds(1)
+    assert refusals(run.submit(entry(1, spans=40))) == [None]
+    assert refusals(run.submit(*(entry(number, spans=9) for number in range(2, 9))))[-1] is Reason.UNAVAILABLE
+    faulty.fault = lambda _, content: IN_TOTAL if bad(content) else None
+    assert refusals(run.submit(*map(entry, range(20, 30)))) == [None] * 10
+    assert run.writer.stop(5)
+    assert run.rows() >= 10
+    spool.close()
+
+
+def test_a_disk_that_fails_once_does_not_close_the_way_to_the_store(store: Store, tmp_path: Path) -> None:
+    """A request that neither the store nor the spool takes is refused; the next one is stored."""
+    spool = Spool(tmp_path, ROOM, sync=False)
+    run = Running(faulty := Faulty(store, lambda *_: StoreError("gone")), Writer(faulty, spool))
+    run.writer.start()
+    spool.close()
+    assert refusals(run.submit(entry(1))) == [Reason.UNAVAILABLE]
+    held = run.writer._drainer  # pyright: ignore[reportPrivateUsage]
+    assert held
+    assert not held.blocked
+    faulty.fault = None
+    assert refusals(run.submit(entry(1))) == [None]
+    assert run.writer.stop(5)
+    assert (run.rows(), run.balance()) == (1, 0)
+
+
+def test_an_empty_spool_opens_the_way_to_the_store(spooling: Running) -> None:
+    """Where nothing waits, nothing says that the store takes nothing."""
+    held = spooling.writer._drainer  # pyright: ignore[reportPrivateUsage]
+    assert held
+    held.blocked = True
+    until(lambda: not held.blocked, 3)
+
+
+def test_a_store_short_of_memory_for_seconds_loses_nothing(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that fails many times while others go in stays in the spool for minutes, and is stored after all."""
+    monkeypatch.setattr(drainer, "LONGEST_PAUSE", 0.01)
+    bad, tries = holds(1), [0]
+
+    def short(_: str, content: bytes) -> Exception | None:
+        tries[0] += bad(content)
+        return QueryError("Memory limit (for query) exceeded", 241) if bad(content) else None
+
+    spooling.faulty.fault = short
+    number = 10
+    assert refusals(spooling.submit(entry(1))) == [None]
+    while tries[0] < 25 and not spooling.counts.refused:
+        assert refusals(spooling.submit(entry(number := number + 1))) == [None]
+        time.sleep(0.05)
+    assert spooling.counts.refused == 0
+    spooling.faulty.fault = None
+    until(lambda: not spooling.counts.waiting)
+    assert (spooling.counts.refused, spooling.rows()) == (0, number - 9)
+
+
+def test_what_is_given_up_is_kept_whole_and_only_then_leaves_the_spool(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While quarantine takes nothing an acknowledged request stays on the disk; then all its bytes are there."""
+    monkeypatch.setattr(drainer, "LONGEST_PAUSE", 0.1)
+    spool = Spool(tmp_path, ROOM, sync=False)
+    run = Running(faulty := Faulty(store, lambda *_: StoreError("gone")), Writer(faulty, spool))
+    run.writer.start()
+    large = Entry(bytes(32), TRACES, 1, body(5, name="x" * 2_500_000), False)
+    assert refusals(run.submit(large)) == [None]
+    tries: list[int] = []
+
+    def broken() -> None:
+        tries.append(1)
+        raise StoreError("quarantine is gone")
+
+    faulty.quarantine = broken
+    faulty.fault = lambda *_: BAD_DATA
+    until(lambda: len(tries) > 2)
+    assert (spool.records, run.counts.waiting, run.counts.refused) == (1, 1, 0)
+    faulty.quarantine = None
+    until(lambda: not spool.records)
+    assert run.writer.stop(5)
+    assert (run.counts.refused, run.balance()) == (1, 0)
+    rows = store.query("SELECT Reason, Items, base64Encode(Content) FROM overclaim_quarantine ORDER BY Reason").rows
+    assert b"".join(base64.b64decode(content) for _, _, content in rows) == large.block
+    assert [items for _, items, _ in rows] == [1, 0, 0]
+    assert all(reason.endswith("Cannot parse this") for reason, _, _ in rows)
+    spool.close()
+
+
+def test_a_group_that_fails_for_the_store_is_stored_once(store: Store, tmp_path: Path) -> None:
+    """An insert that kept the spans and failed in the view is repeated as it was, though others came meanwhile."""
+    spool = Spool(tmp_path, ROOM, sync=False)
+    run = Running(faulty := Faulty(store), Writer(faulty, spool))
+    store.command("ALTER TABLE overclaim_inbox ADD CONSTRAINT full CHECK Spans > 1000")
+    futures = run.submit(*(entry(number, spans=3) for number in range(1, 9)))
+    run.writer.start()
+    try:
+        assert refusals(futures) == [None] * 8
+        assert refusals(run.submit(*(entry(number, spans=3) for number in range(11, 15)))) == [None] * 4
+        time.sleep(1)
+    finally:
+        store.command("ALTER TABLE overclaim_inbox DROP CONSTRAINT full")
+    until(lambda: not run.counts.waiting)
+    assert run.writer.stop(5)
+    assert store.query("SELECT count(), uniqExact(TraceId, SpanId) FROM otel_traces").rows == [(36, 36)]
+    spool.close()
 
 
 def test_the_next_run_stores_what_waits(store: Store, tmp_path: Path) -> None:
@@ -283,6 +423,37 @@ def test_an_insert_that_hangs_holds_up_nobody_else(spooling: Running, monkeypatc
     assert refusals(first) == [None]
     until(lambda: spooling.counts.stored == 5)
     assert (spooling.rows(), spooling.balance()) == (5, 0)
+
+
+def test_a_quarantine_that_hangs_holds_up_nobody(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that come while refused items are written are acknowledged from the spool."""
+    monkeypatch.setattr(writer, "STUCK", 0.1)
+    hanging = threading.Event()
+    spooling.faulty.quarantine = lambda: hanging.wait(30)
+    spooling.writer.refuse(TRACES, [Refused("bad", b"x")])
+    time.sleep(1)
+    started = time.monotonic()
+    found = refusals(spooling.submit(*map(entry, range(4))))
+    took = time.monotonic() - started
+    hanging.set()
+    assert found == [None] * 4
+    assert took < 5
+
+
+@pytest.mark.parametrize("part", ["resource", "scope"])
+def test_a_resource_that_many_spans_would_copy_is_too_large(part: str) -> None:
+    """A megabyte of resource or scope is taken with 200 spans, not with 300, whose rows would each hold a copy."""
+    for spans, fits in ((200, True), (300, False)):
+        request = ExportTraceServiceRequest.FromString(body(1, spans=spans))
+        resource = request.resource_spans[0]
+        owner = resource.resource if part == "resource" else resource.scope_spans[0].scope
+        owner.attributes.add(key="doc").value.string_value = "d" * (1 << 20)
+        if fits:
+            assert decode(request.SerializeToString(), Encoding.PROTOBUF).checked.kept == spans
+        else:
+            with pytest.raises(Refusal, match="300 MiB") as refused:
+                decode(request.SerializeToString(), Encoding.PROTOBUF)
+            assert refused.value.reason is Reason.TOO_LARGE
 
 
 def test_a_bad_span_goes_into_quarantine_and_the_others_into_the_store(running: Running) -> None:

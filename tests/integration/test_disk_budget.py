@@ -10,6 +10,9 @@ import scripted_agents as agents
 from stores import VERDICTS, receive
 
 from overclaim._errors import StoreError
+from overclaim_collector.otlp.items import Refused
+from overclaim_collector.otlp.signals import TRACES
+from overclaim_collector.writing import quarantine
 from overclaim_detectors import disk
 from overclaim_detectors.disk import Freed, enforce
 from overclaim_detectors.runner import detect_once
@@ -29,6 +32,10 @@ SELECT now64(9), randomPrintableASCII(200), now() - {age:UInt32} FROM numbers(50
 TAKEN = """
 SELECT sum(bytes_on_disk) FROM system.parts
 WHERE active AND database = currentDatabase() AND table IN ('otel_traces', 'otel_logs')
+"""
+REFUSED = """
+INSERT INTO overclaim_quarantine (Received, Signal, Reason, Items, Content)
+SELECT now() - {age:UInt32}, 'traces', 'bad', 1, randomString(2000) FROM numbers(1000)
 """
 AGES = "SELECT round((toUnixTimestamp(now()) - toUnixTimestamp(Received)) / 3600) AS Age FROM {table:Identifier}"
 
@@ -109,6 +116,56 @@ def test_log_records_count_and_go_too(store: Store) -> None:
     assert freed.rows == 10_000
     assert ages(store, "otel_logs") == [3]
     assert ages(store) == [2]
+
+
+def test_refused_items_count_and_go_first(store: Store) -> None:
+    """The oldest of them, and with them alone where that is enough; then spans too."""
+    store.command(FILL, {"age": 90 * HOUR})
+    spans = taken(store)
+    for age in (50, 20):
+        store.command(REFUSED, {"age": age * HOUR})
+    freed = enforce(store, spans + 3_500_000)
+    assert (freed.rows, freed.bytes >> 20) == (1000, 1)
+    assert ages(store, "overclaim_quarantine") == [20]
+    assert ages(store) == [90]
+    store.command(FILL, {"age": 2 * HOUR})
+    assert enforce(store, spans * 12 // 10).rows == 6000
+    assert ages(store, "overclaim_quarantine") == []
+    assert ages(store) == [2]
+
+
+def test_what_was_judged_stands_where_only_refused_items_went(store: Store) -> None:
+    """A late span may change a verdict afterwards: no span of its trace was removed."""
+    spans = agents.foreign(76)
+    receive(store, [*spans[:1], *spans[2:]])
+    detect_once(store)
+    store.command("ALTER TABLE overclaim_arrivals UPDATE Arrived = Arrived - 9000 WHERE 1 SETTINGS mutations_sync = 1")
+    store.command(REFUSED, {"age": HOUR})
+    assert enforce(store, taken(store) * 2).rows == 1000
+    receive(store, spans[1:2])
+    assert detect_once(store).labelled == 1
+
+
+def test_contents_of_refused_items_have_a_budget_by_the_hour(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it all are counted with their reasons, without contents; the next hour has contents again."""
+    now = [1000.0]
+    monkeypatch.setattr(quarantine, "MOST_PER_HOUR", 100_000)
+    monkeypatch.setattr(quarantine.time, "monotonic", lambda: now[0])
+    held = quarantine.Quarantine(store)
+    kept = "SELECT sum(Items), sum(length(Content)), countIf(Content = '') FROM overclaim_quarantine WHERE Signal != ''"
+    for _ in range(2):
+        held.add(TRACES, [Refused("bad", b"x" * 10_000)] * 15 + [Refused("worse", b"y" * 10_000)] * 5)
+    held.write(now=True)
+    assert store.query(kept).rows == [(40, 100_000, 4)]
+    now[0] += 3599
+    held.add(TRACES, [Refused("bad", b"x")])
+    held.write(now=True)
+    assert store.query(kept).rows == [(41, 100_000, 5)]
+    now[0] += 1
+    held.add(TRACES, [Refused("bad", b"x")])
+    held.write(now=True)
+    assert store.query(kept).rows == [(42, 100_001, 5)]
+    assert held.counts["invalid"] == 42
 
 
 def test_what_has_just_come_is_never_removed(store: Store, caplog: pytest.LogCaptureFixture) -> None:

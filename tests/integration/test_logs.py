@@ -26,7 +26,7 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExp
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, StatusCode, Tracer, format_span_id, format_trace_id, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, format_span_id, format_trace_id, set_span_in_context
 
 from overclaim._hashing import keyed_hash
 from overclaim_collector.config import ServeConfig
@@ -100,17 +100,18 @@ class Agent:
         """Its trace."""
         return format_trace_id(self.root.get_span_context().trace_id)
 
-    def tool(self, **attributes: str) -> Span:
+    def tool(self, status: StatusCode = StatusCode.UNSET, **attributes: str) -> Span:
         """A call that ends green."""
         known = {"gen_ai.tool.name": "create_order"}
         known |= {"gen_ai.tool.call.arguments": '{"sku": "A-17"}', "gen_ai.tool.call.id": f"c{len(self.tools)}"}
-        self.tools.append(self.span("execute_tool create_order", **known | attributes))
+        self.tools.append(self.span("execute_tool create_order", status, **known | attributes))
         return self.tools[-1]
 
-    def span(self, name: str, **attributes: str) -> Span:
+    def span(self, name: str, status: StatusCode = StatusCode.UNSET, **attributes: str) -> Span:
         """A span that ends green."""
         known = {"gen_ai.operation.name": name.partition(" ")[0]}
         span = self._tracer.start_span(name, set_span_in_context(self.root), attributes=known | attributes)
+        span.set_status(status)
         span.end()
         return span
 
@@ -303,6 +304,49 @@ def test_errors_and_handled_exceptions_accuse_nobody(server: Server, detection: 
         ("exception.handled", "StockError (log)", "suspect"),
         ("log.error", "shop.stock ERROR", "suspect"),
     ]
+
+
+HTTP = {"http.request.method": "POST", "url.full": "https://shop/orders"}
+DB = {"db.system.name": "postgresql", "db.operation.name": "INSERT"}
+OF_HTTP, OF_DB = "http.client.request.exception", "db.client.operation.exception"
+
+
+@pytest.mark.parametrize(
+    ("status", "attributes", "event", "severity"),
+    [
+        (StatusCode.UNSET, HTTP | {"http.response.status_code": 200}, OF_HTTP, 13),
+        (StatusCode.UNSET, HTTP | {"http.response.status_code": 200}, OF_HTTP, 17),
+        (StatusCode.OK, DB, OF_DB, 13),
+        (StatusCode.OK, DB, OF_DB, 17),
+        (StatusCode.UNSET, DB, OF_DB, 13),
+        (StatusCode.UNSET, DB, "exception", 17),
+    ],
+)
+def test_an_attempt_that_was_made_again_accuses_nobody(
+    server: Server,
+    detection: Detection,
+    clerk: Agent,
+    status: StatusCode,
+    attributes: dict[str, str | int],
+    event: str,
+    severity: int,
+) -> None:
+    """The client logs the exception of its first attempt, and its span says that all went well, or nothing."""
+    tool = clerk.tool(status=StatusCode.OK)
+    clerk.logs(tool, "exception", STOCK_ERROR, severity=17)
+    tracer = clerk.tracing.get_tracer("some.client")
+    span = tracer.start_span("call", set_span_in_context(tool), kind=SpanKind.CLIENT, attributes=attributes)
+    clerk.logs(span, event, STOCK_ERROR, severity=severity)
+    span.set_status(status)
+    span.end()
+    clerk.ends()
+    detection.once()
+    assert verdict(server, clerk) not in ("contradicted", "unsupported", "pending")
+    shown = evidence(server, clerk)
+    assert ("exception.handled", "StockError (log)", "suspect") in shown
+    assert [fact for fact in shown if fact[0] not in ("exception.handled", "http.status_2xx")] == []
+    count = "SELECT count() FROM overclaim_findings FINAL WHERE Open AND TraceId = {trace:String}"
+    assert server.store.query(count, {"trace": clerk.trace}).rows == [(0,)]
 
 
 def test_what_a_model_said_may_be_in_an_event_alone(server: Server, detection: Detection, clerk: Agent) -> None:

@@ -55,3 +55,55 @@ def test_how_long_the_stock_table_keeps_spans_is_its_owner_s(stock: Store) -> No
     assert stock.query(sql.load("retention/logs_current")).rows == [(1, 30)]
     keep(stock, 0)
     assert stock.query(sql.load("retention/logs_current")).rows == [(0, 0)]
+
+
+MANY = """
+INSERT INTO otel_traces (Timestamp, TraceId, SpanId)
+SELECT now64(9) - toIntervalSecond(number % 500000), lower(hex(MD5(toString(number)))), 's' FROM numbers(2000000)
+"""
+MEMORY = 200 << 20
+OLD_STORE = "ALTER TABLE overclaim_migrations UPDATE Applied = now() - 864000 WHERE 1 SETTINGS mutations_sync = 1"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Store]:
+    """A store of its own, empty."""
+    opened = open_store(f"chdb://{tmp_path / 'store'}")
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def enter(store: Store, settings: str, first: int = 3) -> None:
+    """Enter what was there before us, with some settings more, into so many of the tables."""
+    for statement in sql.statements(sql.load("schema/050_history"))[:first]:
+        store.command(f"{statement}{',' if 'SETTINGS' in statement else ' SETTINGS'} {settings}")
+
+
+def counts(store: Store) -> list[int]:
+    """How many traces each of the three tables has."""
+    tables = ("overclaim_inbox", "overclaim_arrivals", "overclaim_traces")
+    return [store.query("SELECT count() FROM {t:Identifier}", {"t": table}).rows[0][0] for table in tables]
+
+
+@pytest.mark.slow
+def test_millions_of_traces_are_entered_in_little_memory(fresh: Store) -> None:
+    """And what the views have seen is told from the rest in as little."""
+    migrate(fresh)
+    for name in ("overclaim_inbox_mv", "overclaim_traces_mv", "overclaim_arrivals_mv"):
+        fresh.command("DETACH TABLE {name:Identifier}", {"name": name})
+    fresh.command(MANY)
+    enter(fresh, f"max_memory_usage = {MEMORY}")
+    enter(fresh, f"max_memory_usage = {MEMORY}", first=1)
+    assert counts(fresh) == [2_000_000] * 3
+
+
+def test_in_a_store_of_our_own_next_to_nothing_is_read_for_it(fresh: Store) -> None:
+    """Whose views were there before the spans, for longer than we look back."""
+    migrate(fresh)
+    fresh.command(MANY.replace("2000000", "100000"))
+    assert counts(fresh) == [100_000] * 3
+    fresh.command(OLD_STORE)
+    enter(fresh, "max_rows_to_read = 1000")
+    assert counts(fresh) == [100_000] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,10 +76,11 @@ def facts(found: Call) -> set[tuple[str, str, Grade]]:
     return {(fact.rule, fact.value, fact.grade) for fact in found.observed.evidence}
 
 
-@pytest.mark.parametrize("result", [None, '{"order": "o-1"}'])
-def test_the_exception_event_of_a_tool_is_a_failure(result: str | None) -> None:
-    """Whatever colour the span has, and the evidence says where it comes from."""
-    run = one([agent(), tool(result)], thrown())
+@pytest.mark.parametrize("result", [None, "", "[REDACTED]", '{"error": "no stock"}'])
+@pytest.mark.parametrize("severity", [WARN, ERROR])
+def test_the_exception_event_of_a_tool_is_a_failure(result: str | None, severity: int) -> None:
+    """Of a span that says nothing else, and the evidence says where it comes from. The conventions give it WARN."""
+    run = one([agent(), tool(result)], thrown(severity=severity))
     assert run.calls[0].observed.outcome is Outcome.FAILURE
     assert ("exception.raised", "StockError (log)", Grade.STRUCTURED) in facts(run.calls[0])
     assert judge(run).verdict is Verdict.CONTRADICTED
@@ -106,24 +108,110 @@ def test_an_error_type_of_the_span_goes_before_its_records() -> None:
     assert ("exception.raised", "Sold", Grade.STRUCTURED) in facts(call([agent(), failed], thrown()))
 
 
+HANDLED = ("exception.handled", "StockError (log)", Grade.SUSPECT)
+
+
+@pytest.mark.parametrize("severity", [0, WARN, ERROR, 21])
 @pytest.mark.parametrize(
-    ("result", "severity", "outcome"),
+    ("fields", "outcome"),
     [
-        (None, ERROR, Outcome.FAILURE),
-        (None, 21, Outcome.FAILURE),
-        (None, WARN, Outcome.UNKNOWN),
-        (None, 0, Outcome.UNKNOWN),
-        ('{"order": "o-1"}', ERROR, Outcome.SUCCESS),
+        ({}, Outcome.UNKNOWN),
+        ({"status": "Ok"}, Outcome.UNKNOWN),
+        ({"result": '{"order": "o-1"}'}, Outcome.SUCCESS),
     ],
 )
-def test_a_generic_exception_fails_a_tool_that_does_not_return(
-    result: str | None, severity: int, outcome: Outcome
-) -> None:
-    """By the conventions what is unhandled has severity ERROR; a tool that returns has handled it."""
-    found = call([agent(), tool(result)], thrown("exception", severity))
-    assert found.observed.outcome is outcome
-    handled = ("exception.handled", "StockError (log)", Grade.SUSPECT)
-    assert (handled in facts(found)) is (outcome is not Outcome.FAILURE)
+def test_a_generic_exception_is_a_suspicion(severity: int, fields: dict[str, str], outcome: Outcome) -> None:
+    """However severe: content is off by default, so a tool that caught it and one that did not look the same."""
+    run = one([agent(), tool(**fields)], thrown("exception", severity))
+    assert run.calls[0].observed.outcome is outcome
+    assert HANDLED in facts(run.calls[0])
+    assert not judge(run).verdict.accuses
+
+
+@pytest.mark.parametrize("severity", [WARN, ERROR])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "Ok"},
+        {"status": "STATUS_CODE_OK"},
+        {"result": '{"order": "o-1"}'},
+        {"result": "null"},
+        {"attributes": {"process.exit.code": 0}},
+        {"attributes": {"gen_ai.task.status": "success"}},
+    ],
+)
+def test_no_record_overrules_a_tool_span_that_says_it_went_well(severity: int, fields: dict[str, Any]) -> None:
+    """Not even the event of tools: the first attempt raised, the wrapper tried again."""
+    run = one([agent(), tool(**fields)], thrown(severity=severity))
+    assert run.calls[0].observed.outcome is not Outcome.FAILURE
+    assert HANDLED in facts(run.calls[0])
+    assert not judge(run).verdict.accuses
+
+
+@pytest.mark.parametrize("severity", [0, 5, 9])
+def test_the_exception_event_of_a_tool_below_warn_is_a_suspicion(severity: int) -> None:
+    """Whoever logs at DEBUG or without a severity does not say that the call ended by it."""
+    assert call([agent(), tool()], thrown(severity=severity)).observed.outcome is Outcome.UNKNOWN
+
+
+CHILDREN: dict[str, tuple[str, dict[str, object]]] = {
+    "http.client.request.exception": ("Client", {"http.request.method": "POST", "url.full": "https://shop/orders"}),
+    "db.client.operation.exception": ("Client", {"db.system.name": "postgresql", "db.operation.name": "INSERT"}),
+    "rpc.client.call.exception": ("Client", {"rpc.system.name": "grpc", "rpc.method": "shop.Orders/Create"}),
+    "messaging.send.exception": ("Producer", {"messaging.system": "kafka", "messaging.destination.name": "orders"}),
+}
+
+
+def child(event: str, status: str = "Unset", **more: object) -> Span:
+    """What a tool called, as the event of its exceptions is about it."""
+    kind, known = CHILDREN[event]
+    attributes = known | {key.replace("__", "."): value for key, value in more.items()}
+    return span(HTTP, "call", TOOL, 40, kind=kind, status=status, attributes=attributes)
+
+
+@pytest.mark.parametrize("event", CHILDREN)
+def test_what_ended_by_the_event_of_its_kind_failed(event: str) -> None:
+    """At ERROR, on a span that says nothing else."""
+    run = one([agent(), tool(), child(event)], thrown(event, ERROR, HTTP))
+    assert run.calls[0].observed.outcome is Outcome.FAILURE
+    assert judge(run).verdict is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize("event", CHILDREN)
+@pytest.mark.parametrize("severity", [0, 5, WARN])
+def test_below_error_the_event_of_a_kind_is_a_suspicion(event: str, severity: int) -> None:
+    """An attempt that is made again within the same span is logged at WARN, and accuses nobody."""
+    run = one([agent(), tool(), child(event)], thrown(event, severity, HTTP))
+    assert run.calls[0].observed.outcome is not Outcome.FAILURE
+    assert HANDLED in facts(run.calls[0])
+    assert not judge(run).verdict.accuses
+
+
+@pytest.mark.parametrize(
+    ("event", "status", "more"),
+    [
+        *((event, "Ok", {}) for event in CHILDREN),
+        ("http.client.request.exception", "Unset", {"http__response__status_code": 200}),
+        ("http.client.request.exception", "Unset", {"http__status_code": "204"}),
+        ("rpc.client.call.exception", "Unset", {"rpc__response__status_code": "OK"}),
+        ("rpc.client.call.exception", "Unset", {"rpc__grpc__status_code": 0}),
+        ("db.client.operation.exception", "Unset", {"db__response__status_code": "00000"}),
+    ],
+)
+def test_no_record_overrules_a_span_that_says_it_went_well(event: str, status: str, more: dict[str, object]) -> None:
+    """An explicit Ok or the status of the response is the last word, whatever was logged on the way."""
+    run = one([agent(), tool(), child(event, status, **more)], thrown(event, ERROR, HTTP))
+    assert run.calls[0].observed.outcome is not Outcome.FAILURE
+    assert HANDLED in facts(run.calls[0])
+    assert not judge(run).verdict.accuses
+
+
+def test_a_server_s_span_does_not_fail_by_the_event_of_clients() -> None:
+    """Its handler made a request, which failed, and handled that: both have attributes of HTTP."""
+    served = child("http.client.request.exception")
+    served = replace(served, kind="Server")
+    found = call([agent(), tool(), served], thrown("http.client.request.exception", ERROR, HTTP))
+    assert found.observed.outcome is not Outcome.FAILURE
 
 
 def test_an_exception_that_is_only_logged_is_a_suspicion() -> None:
@@ -170,7 +258,7 @@ def test_what_a_model_inside_a_tool_logs_is_not_the_tool_s() -> None:
 
 def test_a_request_that_failed_by_its_own_event_failed() -> None:
     """No status, and the event of HTTP clients on the span of the request."""
-    found = call([agent(), tool("sent"), request()], thrown("http.client.exception", id=HTTP))
+    found = call([agent(), tool("sent"), request()], thrown("http.client.exception", ERROR, HTTP))
     assert found.observed.outcome is Outcome.FAILURE
     assert ("http.no_response", "app.StockError (log)", Grade.STRUCTURED) in facts(found)
 
@@ -194,9 +282,13 @@ def test_the_exception_of_something_else_is_a_suspicion(name: str, id: str) -> N
 
 
 def test_the_client_of_a_tool_server_fails_by_the_event_of_clients() -> None:
-    """The span of an MCP client is a client's."""
-    client = tool(kind="Client", attributes={"mcp.method.name": "tools/call"})
-    assert call([agent(), client], thrown("gen_ai.client.operation.exception")).observed.outcome is Outcome.FAILURE
+    """The span of an MCP client is a client's; below ERROR the client may have tried again."""
+    client, event = (
+        tool(kind="Client", attributes={"mcp.method.name": "tools/call"}),
+        "gen_ai.client.operation.exception",
+    )
+    assert call([agent(), client], thrown(event, ERROR)).observed.outcome is Outcome.FAILURE
+    assert call([agent(), client], thrown(event, WARN)).observed.outcome is Outcome.UNKNOWN
 
 
 def test_records_of_other_spans_and_lower_severity_say_nothing() -> None:
@@ -211,7 +303,7 @@ def test_order_and_repetition_change_nothing() -> None:
     records = [
         thrown("", ERROR),
         thrown("exception", WARN, attributes={"exception.type": "Later"}),
-        thrown(id=HTTP, name="http.client.exception"),
+        thrown("http.client.exception", ERROR, HTTP),
         LogRecord(TOOL, "", 3, ERROR, "ERROR", "shop"),
         LogRecord(MODEL, "gen_ai.choice", 4, body='{"message": {"content": "I created the order."}}'),
     ]

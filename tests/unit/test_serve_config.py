@@ -89,3 +89,9 @@ def test_the_defaults_are_safe() -> None:
     """Loopback only, on the disk before it is acknowledged, and nothing passed on."""
     made = ServeConfig()
     assert (made.host, made.durability, made.forward, made.beyond) == ("127.0.0.1", "fsync", None, False)
+
+
+def test_another_collector_is_no_store() -> None:
+    """The address of a running server, as the message about a store in use names it, is refused with what to do."""
+    with pytest.raises(InputError, match="send there, or pass everything on to it with --forward"):
+        load({"store": "http://127.0.0.1:4318"}, {})

@@ -15,6 +15,8 @@ from overclaim_collector.otlp.signals import TRACES, Signal
 from overclaim_collector.refusal import invalid, too_large
 
 MAX_ITEMS: Final = 100_000
+# Of rows, which hold a copy of their resource and scope each.
+MAX_COPIED_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,25 @@ def _checked(body: bytes, kind: Any, signal: Signal, misfits: int) -> tuple[Any,
     count = _items(message) + misfits
     if count > MAX_ITEMS:
         raise too_large(f"the request holds {count} {signal.item}s, more than {MAX_ITEMS}: send smaller batches")
+    if len(body) * count > MAX_COPIED_BYTES and (size := _copied(message)) > MAX_COPIED_BYTES:
+        limit = f"more than {MAX_COPIED_BYTES >> 20}: send smaller batches, or a smaller resource"
+        raise too_large(f"the resources, copied to each {signal.item}, come to {size >> 20} MiB, {limit}")
     return message, signal.check(message)
 
 
 def _items(message: Any) -> int:
     """How many items a request has: of all signals, field 1 has resources, their field 2 scopes, theirs the items."""
     return sum(len(_field(scope, 2)) for resource in _field(message, 1) for scope in _field(resource, 2))
+
+
+def _copied(message: Any) -> int:
+    """How many bytes of resources and scopes the rows of a request hold together."""
+    size = 0
+    for resource in _field(message, 1):
+        own = _field(resource, 1).ByteSize() + len(_field(resource, 3))
+        for scope in _field(resource, 2):
+            size += (own + _field(scope, 1).ByteSize() + len(_field(scope, 3))) * len(_field(scope, 2))
+    return size
 
 
 def _field(message: Any, number: int) -> Any:

@@ -15,6 +15,7 @@ MAX_REQUESTS: Final = 256
 # A parsed request may take ninety times its bytes: only small ones may be parsed in any number at the same time.
 _SMALL: Final = 32 << 10
 _PARSED_AT_ONCE: Final = 2
+_PER_BYTE: Final = 3
 
 
 class Admission:
@@ -36,6 +37,19 @@ class Admission:
         self._lock = threading.Lock()
         self._parsing = threading.Semaphore(_PARSED_AT_ONCE)
 
+    @property
+    def short(self) -> bool:
+        """Whether the process has no memory left for anything new."""
+        return self._short()
+
+    @property
+    def for_arriving_messages(self) -> int:
+        """Bytes for messages that a library holds until all of it is here, and that nobody can count before.
+
+        As many as the rows of the requests in work may take, and no more: see `memory`.
+        """
+        return _PER_BYTE * self.max_bytes
+
     @contextmanager
     def arrival(self) -> Generator[Claim]:
         """Room for the bytes of one request, from the first until it is answered.
@@ -43,7 +57,7 @@ class Admission:
         Raises:
             Refusal: UNAVAILABLE where memory is short.
         """
-        if self._short():
+        if self.short:
             raise unavailable("the collector has no memory left at the moment: send again")
         claim = Claim(self)
         try:

@@ -1,16 +1,20 @@
 """OTLP over gRPC. Requests are taken as bytes, so that limits come before parsing.
 
 Each call runs in an event loop until its message is here: a sender that stalls costs no thread. A message may take the
-whole limit of memory before anything of it is seen, so only a few are read at the same time; one that does not come
-soon gives its place to the next.
+whole limit of memory before anything of it is seen, so only a few are read at the same time. One that does not come
+soon is waited for beside the others, as long as the process does not grow by that: then only as many messages are
+waited for as can be held, and those that have waited longest are told to come again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -22,7 +26,9 @@ from google.protobuf.wrappers_pb2 import Int32Value, StringValue
 from overclaim._errors import InputError
 from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.otlp.signals import SIGNALS, Signal
+from overclaim_collector.pressure import resident_bytes
 from overclaim_collector.receivers import answers
+from overclaim_collector.receivers.admission import Admission
 from overclaim_collector.receivers.inflate import MAX_BODY
 from overclaim_collector.receivers.ingest import Ingest
 from overclaim_collector.receivers.others import NOT_KEPT, Onward, pass_on
@@ -30,12 +36,15 @@ from overclaim_collector.refusal import Reason, Refusal, invalid, unavailable
 
 MAX_CALLS: Final = 2000
 HEALTH: Final = "grpc.health.v1.Health"
-_READING: Final = 8
-_SOON: Final = 0.25
-_WAITED_FOR: Final = 128
+_AT_ONCE: Final = 8
+_SOON: Final = 0.1
+_WAITED_FOR: Final = 32
 _MESSAGE_SECONDS: Final = 10.0
+# Nobody who has waited less gives place to another, unless the process grows.
+_FAIR_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.02
+_FREED_SECONDS: Final = 0.05
 _OPTIONS: Final = (
-    ("grpc.max_receive_message_length", MAX_BODY),
     ("grpc.so_reuseport", 0),  # two servers on one port would share its requests without a word
     ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.keepalive_time_ms", 60_000),  # connections whose other end is gone are found
@@ -51,6 +60,7 @@ _Calls = AsyncIterator[bytes]
 _Context = Any  # grpc.aio.ServicerContext has no stubs
 _Method = Callable[[_Calls, _Context], Awaitable[bytes]]
 _Work = Callable[[bytes], Awaitable[bytes]]
+_Reading = asyncio.Future[bytes | None]
 
 
 class GrpcReceiver:
@@ -63,7 +73,8 @@ class GrpcReceiver:
         self._workers = workers
         self._onward = onward
         self._interceptors = interceptors
-        self._inbox = _Inbox()
+        self._largest = min(MAX_BODY, ingest.admission.max_bytes)
+        self._inbox = _Inbox(ingest.admission, self._largest)
         self._calls = 0
         self._grace = 0.0
         self._stopping = asyncio.Event()
@@ -94,7 +105,8 @@ class GrpcReceiver:
 
     async def _serve(self, address: str, credentials: Any, started: Future[int]) -> None:
         try:
-            server: Any = grpc.aio.server(interceptors=self._interceptors, options=_OPTIONS)
+            options = (*_OPTIONS, ("grpc.max_receive_message_length", self._largest))
+            server: Any = grpc.aio.server(interceptors=self._interceptors, options=options)
             server.add_generic_rpc_handlers(tuple(self._handlers()))
             port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
             await server.start()
@@ -145,11 +157,11 @@ class GrpcReceiver:
 
 
 class _Inbox:
-    """Reads the message of each call, few at the same time."""
+    """Reads the message of each call, few at the same time. largest: the bytes that a message may have."""
 
-    def __init__(self) -> None:
-        self._reading = asyncio.Semaphore(_READING)
-        self._waited_for = 0
+    def __init__(self, admission: Admission, largest: int) -> None:
+        self._reading = asyncio.Semaphore(_AT_ONCE)
+        self._late = _Late(admission, largest)
 
     async def message(self, calls: _Calls) -> bytes:
         """The message of a call.
@@ -165,25 +177,92 @@ class _Inbox:
                 reading.cancel()
                 raise
         try:
-            body = await self._patiently(reading)
+            body = reading.result() if reading.done() else await self._late.message(reading)
         finally:
             reading.cancel()
         if body is None:
             raise invalid("the call has no message, or one over the limit")
         return body
 
-    async def _patiently(self, reading: asyncio.Future[bytes | None]) -> bytes | None:
-        if reading.done():
-            return reading.result()
-        if self._waited_for >= _WAITED_FOR:
-            raise unavailable("too many calls wait for their message: send again")
-        self._waited_for += 1
+
+class _Late:
+    """The messages that did not come soon. What has come of them is seen only by how the process grows."""
+
+    def __init__(self, admission: Admission, largest: int) -> None:
+        self._admission = admission
+        self._room = admission.for_arriving_messages
+        self._few = max(1, self._room // largest)
+        self._tight = False
+        self._since: dict[_Reading, float] = {}  # the one that has waited longest comes first
+        self._watching: asyncio.Task[None] | None = None
+
+    async def message(self, reading: _Reading) -> bytes | None:
+        """What comes of `reading` in the end.
+
+        Raises:
+            Refusal: UNAVAILABLE where nothing does, or where its place is needed.
+        """
+        self._take_place(reading)
         try:
-            return await asyncio.wait_for(reading, _MESSAGE_SECONDS)
-        except TimeoutError:
-            raise unavailable(f"the message did not arrive within {_MESSAGE_SECONDS:.0f} s: send again") from None
+            await asyncio.wait([reading], timeout=_MESSAGE_SECONDS)
         finally:
-            self._waited_for -= 1
+            self._since.pop(reading, None)
+        if reading.cancelled():
+            raise unavailable("the message took long, and its place was needed: send again")
+        if not reading.done():
+            raise unavailable(f"the message did not arrive within {_MESSAGE_SECONDS:.0f} s: send again")
+        return reading.result()
+
+    def _take_place(self, reading: _Reading) -> None:
+        while len(self._since) >= self._places():
+            if not self._since or time.monotonic() - next(iter(self._since.values())) < _FAIR_SECONDS:
+                raise unavailable("too many calls wait for their message: send again")
+            self._give_up_longest()
+        self._since[reading] = time.monotonic()
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.ensure_future(self._watch())
+
+    def _places(self) -> int:
+        return min(_WAITED_FOR, self._few) if self._tight else _WAITED_FOR
+
+    def _give_up_longest(self) -> None:
+        longest = next(iter(self._since))
+        del self._since[longest]
+        longest.cancel()
+
+    async def _watch(self) -> None:
+        while self._since:
+            least = await self._look()
+            self._tight = False
+            if resident_bytes() - least > self._room // 4:  # or the next ones would begin from there
+                await asyncio.to_thread(_give_back)
+
+    async def _look(self) -> int:
+        """While messages are waited for: whether the process grows by more than there is room for. Its least bytes."""
+        least = resident_bytes()
+        while self._since:
+            now = resident_bytes()
+            least = min(least, now)
+            # 0 where the system does not tell: then it may have grown
+            self._tight = not now or now - least > self._room or self._admission.short
+            if self._tight:
+                await self._make_room()
+            await asyncio.sleep(_LOOK_SECONDS)
+        return least
+
+    async def _make_room(self) -> None:
+        if len(self._since) <= self._few:
+            return
+        while len(self._since) > self._few:
+            self._give_up_longest()
+        await asyncio.sleep(_FREED_SECONDS)
+        await asyncio.to_thread(_give_back)
+
+
+def _give_back() -> None:
+    """Return to the system what the allocator holds free, so that the growth that is seen is the real one."""
+    with suppress(OSError, AttributeError):  # where it is not glibc's
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _handler(service: str, method: str, behaviour: _Method) -> Any:

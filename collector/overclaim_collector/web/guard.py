@@ -22,7 +22,7 @@ from overclaim_collector.web.origin import Origins
 FAILURE_SECONDS: Final = 0.2
 _MOST_WAITING: Final = 100
 _DRAIN_SECONDS: Final = 2.0
-_CURE: Final = "a token is needed: send the header `Authorization: Bearer TOKEN`"
+_CURE: Final = "the right token is needed, as `Authorization: Bearer TOKEN` or as the password"
 _ONLY_SENDS: Final = "this token only allows to send: reading needs the server's own token"
 
 

@@ -1,33 +1,35 @@
 """The way through the spool into the store, tried again with growing pauses until the store takes what waits.
 
-Entries leave in the order in which they came. What is read together is inserted together, so that an insert that is
-repeated after a crash has the same token.
+Entries leave in the order in which they came, but for those that fail while others may get in: these go to the end.
+What failed together is tried again together, so that an insert that is repeated has the same token.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import random
 import secrets
 import threading
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from overclaim._errors import OverclaimError
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.writing.counts import Tally
 from overclaim_collector.writing.entry import Entry, Key
-from overclaim_collector.writing.inserting import Inserter, may_be_of_data
+from overclaim_collector.writing.inserting import Inserter, is_of_all, may_be_of_data
 from overclaim_collector.writing.quarantine import Quarantine
 from overclaim_collector.writing.spool import Spool
 
 READ_BYTES: Final = 16 << 20
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 10.0
-# An entry that fails so often by itself, while others go in, is the cause itself.
+# An entry that fails so often and for so long, while others go in, is the cause itself.
 STRIKES: Final = 5
+STRIKE_SECONDS: Final = 600.0
 _LOOK_SECONDS: Final = 0.5
 _RUN_BYTES: Final = 8
 
@@ -35,19 +37,59 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """An entry in the spool. ours: it was received in this run, not in an earlier one."""
+class _Waiting:
+    """A record of the spool. entry: None where it cannot be read, for the reason `flaw`. ours: received in this run."""
 
-    entry: Entry
-    ours: bool
+    position: int
+    record: bytes
+    entry: Entry | None
+    ours: bool = False
+    flaw: str = ""
+
+    @property
+    def mark(self) -> Key | int:
+        """What tells it from others."""
+        return self.entry.key if self.entry else self.position
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """An entry that failed. seen: what the store had taken then. strikes: failures while it took others since."""
+
+    seen: int
+    strikes: int = 0
+    first: float = 0.0  # when the first strike was
+
+    def strike(self) -> None:
+        """One more."""
+        self.first = self.first or time.monotonic()
+        self.strikes += 1
+
+    @property
+    def is_cause(self) -> bool:
+        """Whether it will never get in."""
+        return self.strikes >= STRIKES and time.monotonic() - self.first >= STRIKE_SECONDS
+
+
+@dataclass(slots=True)
+class _Round:
+    """One drain. left: marks of what has to be tried again. settled: how many entries need not be.
+
+    unheard: one failed, and since its last try the store took no other. open: others may get in though some failed.
+    """
+
+    left: set[Key | int] = field(default_factory=set[Key | int])
+    settled: int = 0
+    unheard: bool = False
+    open: bool = False
 
 
 class Drainer:
     """Keeps entries in the spool, and owns the thread that takes them out again.
 
-    blocked: the store takes nothing, as far as is known, so what comes goes into the spool at once. Whoever sees an
-    insert fail sets it. When the store takes something from the spool it ends, though more may wait there: else it
-    would never end under load.
+    blocked: the store takes nothing, as far as is known, so what comes goes into the spool at once. It ends when the
+    store takes something from the spool, though more may wait there: else it would never end under load. It also ends
+    when nothing waits any more.
     """
 
     def __init__(self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally) -> None:
@@ -58,8 +100,10 @@ class Drainer:
         self._this_run = secrets.token_bytes(_RUN_BYTES)
         self._lock = threading.Lock()
         self._keeping = 0  # calls of keep() that are under way
-        self._strikes = Counter[Key]()
-        self._settled: set[Key] = set()  # keys of what stands behind an entry that failed, and is done with
+        self._troubles: dict[Key, _Trouble] = {}
+        self._units: dict[Key, int] = {}  # entries of the same number failed together
+        self._numbers = itertools.count(1)
+        self._settled: set[Key | int] = set()  # marks of what stands behind an entry that failed, and is done with
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="overclaim-drainer", daemon=True)
@@ -71,16 +115,25 @@ class Drainer:
         """Whether the last entry found room."""
         return not self._full
 
-    def keep(self, entries: Sequence[Entry]) -> bool:
-        """Take entries in, all or none; False where there is no room for them, or the disk does not take them."""
+    def keep(self, entries: Sequence[Entry], blocked: bool = False) -> bool:
+        """Take entries in, all or none; False where there is no room for them, or the disk does not take them.
+
+        blocked: the store did not take them, or an insert before them; what comes next goes into the spool at once.
+        """
         self._change_waiting(entries, 1)
+        if blocked:
+            self._put_together(entries)
         try:
             self._spool.append(*(self._this_run + entry.pack() for entry in entries))
         except (OSError, OverclaimError) as error:
             _log.warning("%d requests do not go into the spool: %s", len(entries), error)
             self._change_waiting(entries, -1)
+            for entry in entries:
+                self._units.pop(entry.key, None)
             self._full = True
             return False
+        else:
+            self.blocked |= blocked
         finally:
             with self._lock:
                 self._keeping -= 1
@@ -109,7 +162,7 @@ class Drainer:
         pause = FIRST_PAUSE
         while not self._stopping.is_set():
             if not self._spool.records:
-                self._count_lost()
+                self._rest()
                 self._wake.wait(_LOOK_SECONDS)
                 self._wake.clear()
             elif self._drain():
@@ -118,62 +171,129 @@ class Drainer:
                 self._stopping.wait(pause * random.uniform(0.8, 1.2))
                 pause = min(pause * 2, LONGEST_PAUSE)
 
-    def _count_lost(self) -> None:
-        """The spool is empty: what still counts as waiting could not be read."""
+    def _rest(self) -> None:
+        """The spool is empty: nothing says that the store takes nothing; what still counts as waiting is lost."""
         with self._lock:
             if not self._keeping and not self._spool.records:
                 self._tally.lose_waiting()
+                self.blocked = False
 
     def _drain(self) -> bool:
-        """Move the next entries on; False if one of them has to be tried again."""
+        """Move the next entries on; False if none of them got anywhere."""
         try:
-            records = [(position, self._kept(record)) for position, record in self._spool.peek(READ_BYTES)]
+            waiting = [self._read(position, record) for position, record in self._spool.peek(READ_BYTES)]
         except OSError as error:
             _log.warning("the spool cannot be read: %s", error)
             return False
-        failed = self._insert([kept for _, kept in records if kept and kept.entry.key not in self._settled])
-        self.blocked = bool(failed)
-        self._quarantine.write()
-        passed = [index for index, (_, kept) in enumerate(records) if kept and kept.entry.key in failed]
-        leaving = records[: passed[0]] if passed else records
+        turn = self._turn([one for one in waiting if one.mark not in self._settled])
+        self.blocked = turn.unheard and not turn.settled
+        stay = set[Key | int]() if self._step_over(waiting, turn) else turn.left
+        leaving = list(itertools.takewhile(lambda one: one.mark not in stay, waiting))
         if leaving:
-            self._spool.done(leaving[-1][0])
-            self._settled.difference_update(kept.entry.key for _, kept in leaving if kept)
-        return not passed
+            self._spool.done(leaving[-1].position)
+            self._settled.difference_update(one.mark for one in leaving)
+        return bool(turn.settled) or not turn.left
 
-    def _insert(self, kept: Sequence[_Kept]) -> set[Key]:
-        """Insert entries, and settle each that need not be tried again; the keys of those that must be."""
-        ours = {one.entry.key: one.ours for one in kept}
-        outcome = self._inserter.insert(one.entry for one in kept)
+    def _step_over(self, waiting: Sequence[_Waiting], turn: _Round) -> bool:
+        """Put what failed behind the others; False where nothing is gained by it, or there is no room."""
+        if not turn.open or self._spool.records <= len(turn.left):
+            return False
+        copies = [one for one in waiting if one.mark in turn.left]
+        copies.sort(key=lambda one: self._unit(one.entry))
+        try:
+            self._spool.append(*(one.record for one in copies))
+        except (OSError, OverclaimError) as error:
+            _log.warning("%d requests that failed hold up others in the spool: %s", len(copies), error)
+            return False
+        return True
+
+    def _turn(self, waiting: Iterable[_Waiting]) -> _Round:
+        """Try all, those that failed together by themselves, as long as the store can be reached."""
+        turn = _Round()
+        units: dict[int, list[_Waiting]] = {}
+        for one in waiting:
+            units.setdefault(self._unit(one.entry), []).append(one)
+        for unit in units.values():
+            if turn.left and not turn.open:
+                turn.left.update(one.mark for one in unit)
+            else:
+                self._try(unit, turn)
+        return turn
+
+    def _try(self, unit: Sequence[_Waiting], turn: _Round) -> None:
+        """Insert entries, and settle each that need not be tried again."""
+        ours = {one.entry.key: one.ours for one in unit if one.entry}
+        before = self._inserter.stored
+        outcome = self._inserter.insert(one.entry for one in unit if one.entry)
+        turn.settled += len(outcome.stored)
+        turn.open |= bool(outcome.stored)
         for entry in outcome.stored:
             self._settle(entry, ours[entry.key], stored=entry.items)
         for entry, reason in outcome.refused:
-            self._refuse(entry, ours[entry.key], reason)
-        failed = set[Key]()
-        for entry, error in outcome.failed:
-            self._strikes[entry.key] += bool(outcome.stored) and may_be_of_data(error)
-            if self._strikes[entry.key] < STRIKES:
-                failed.add(entry.key)
-            else:
-                why = f"failed {STRIKES} times while others were stored: {error}"
-                self._refuse(entry, ours[entry.key], why)
-        return failed
+            self._give_up(entry, ours[entry.key], reason, turn)
+        for together in _by_error(outcome.failed):
+            self._put_together([entry for entry, _ in together])
+            for entry, error in together:
+                self._fail(entry, ours[entry.key], error, before, turn)
+        for one in unit:
+            if one.entry is None:
+                self._give_up_unreadable(one, turn)
 
-    def _refuse(self, entry: Entry, ours: bool, reason: str) -> None:
-        self._quarantine.add_whole(entry, reason)
-        self._settle(entry, ours, refused=entry.items)
+    def _fail(self, entry: Entry, ours: bool, error: Exception, before: int, turn: _Round) -> None:
+        trouble = self._troubles.setdefault(entry.key, _Trouble(before))
+        others = self._inserter.stored > trouble.seen
+        trouble.seen = self._inserter.stored
+        turn.unheard |= not others
+        turn.open |= not is_of_all(error)
+        if others and may_be_of_data(error):
+            trouble.strike()
+            self._put_together([entry])  # by itself from now on, for what it is
+        if trouble.is_cause:
+            why = f"failed {trouble.strikes} times while others were stored: {error}"
+            self._give_up(entry, ours, why, turn)
+        else:
+            turn.left.add(entry.key)
+
+    def _give_up(self, entry: Entry, ours: bool, reason: str, turn: _Round) -> None:
+        """Into quarantine. Until that is surely written it stays here."""
+        turn.open = True
+        if self._quarantine.keep(entry, reason):
+            turn.settled += 1
+            self._settle(entry, ours, refused=entry.items)
+        else:
+            turn.left.add(entry.key)
+
+    def _give_up_unreadable(self, one: _Waiting, turn: _Round) -> None:
+        turn.open = True
+        if self._quarantine.keep_unreadable(TRACES, one.flaw, one.record):
+            self._settled.add(one.mark)
+        else:
+            turn.left.add(one.mark)
 
     def _settle(self, entry: Entry, ours: bool, **counts: int) -> None:
         """It waits no longer; what an earlier run received counts as received in this one."""
         self._settled.add(entry.key)
-        del self._strikes[entry.key]
+        self._troubles.pop(entry.key, None)
+        self._units.pop(entry.key, None)
         before = {"waiting": -entry.items} if ours else {"received": entry.items}
         self._tally.add(entry.signal, **before, **counts)
 
-    def _kept(self, record: bytes) -> _Kept | None:
-        """What a record holds; None for what this version cannot read, which goes into quarantine."""
+    def _put_together(self, entries: Iterable[Entry]) -> None:
+        number = next(self._numbers)
+        for entry in entries:
+            self._units[entry.key] = number
+
+    def _unit(self, entry: Entry | None) -> int:
+        return self._units.get(entry.key, 0) if entry else 0
+
+    def _read(self, position: int, record: bytes) -> _Waiting:
         try:
-            return _Kept(Entry.unpack(record[_RUN_BYTES:]), record.startswith(self._this_run))
+            entry = Entry.unpack(record[_RUN_BYTES:])
         except ValueError as error:
-            self._quarantine.add_unreadable(TRACES, str(error), record)
-            return None
+            return _Waiting(position, record, None, flaw=str(error))
+        return _Waiting(position, record, entry, record.startswith(self._this_run))
+
+
+def _by_error(failed: Iterable[tuple[Entry, Exception]]) -> list[list[tuple[Entry, Exception]]]:
+    """Entries that failed in one insert, together."""
+    return [list(group) for _, group in itertools.groupby(failed, key=lambda one: id(one[1]))]

@@ -52,15 +52,34 @@ _FOR_GOOD: Final = frozenset(
 # Codes that say nothing about the data.
 _OF_STORE: Final = frozenset(
     {
+        16,  # NO_SUCH_COLUMN_IN_TABLE
+        60,  # UNKNOWN_TABLE
+        81,  # UNKNOWN_DATABASE
         164,  # READONLY
+        201,  # QUOTA_EXCEEDED
+        202,  # TOO_MANY_SIMULTANEOUS_QUERIES
         209,  # SOCKET_TIMEOUT
         210,  # NETWORK_ERROR
+        225,  # NO_ZOOKEEPER
+        236,  # ABORTED
         242,  # TABLE_IS_READ_ONLY
         243,  # NOT_ENOUGH_SPACE
         252,  # TOO_MANY_PARTS
+        279,  # ALL_CONNECTION_TRIES_FAILED
+        285,  # TOO_FEW_LIVE_REPLICAS
         319,  # UNKNOWN_STATUS_OF_INSERT
+        394,  # QUERY_WAS_CANCELLED
+        469,  # VIOLATED_CONSTRAINT: none of our tables has one
+        497,  # ACCESS_DENIED
+        516,  # AUTHENTICATION_FAILED
+        999,  # KEEPER_EXCEPTION
     }
 )
+# Of these, the codes with which every other insert would fail as well.
+_OF_ALL: Final = frozenset({209, 210, 243, 279, 319})
+_MEMORY_LIMIT: Final = 241
+# How the engine says that it has no memory left, whoever took it; not that one insert takes too much.
+_IN_TOTAL: Final = "(total)"
 
 _log = logging.getLogger(__name__)
 
@@ -93,11 +112,15 @@ class Outcome:
 
 
 class Inserter:
-    """Inserts into one store. Not to be used by several threads before probe() has returned."""
+    """Inserts into one store. Not to be used by several threads before probe() has returned.
+
+    stored: entries that the store took; only whether it grew says something, it may miss one of two at the same time.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._native: dict[str, Mapping[str, Any]] = {}  # settings by the names of signals
+        self.stored = 0
 
     def probe(self) -> None:
         """Find out for which signals the store's own reader can be used; for the others entries become rows."""
@@ -110,6 +133,7 @@ class Inserter:
         ways = sorted(entries, key=self._way)
         for _, group in groupby(ways, key=self._way):
             self._settle(list(group), outcome)
+        self.stored += len(outcome.stored)
         return outcome
 
     def _settings(self, native: Native) -> Mapping[str, Any] | None:
@@ -130,6 +154,16 @@ class Inserter:
         error = self._try(group)
         if error is None:
             outcome.stored += group
+        else:
+            self._settle_failed(group, error, outcome)
+
+    def _settle_failed(self, group: list[Entry], error: Exception, outcome: Outcome) -> None:
+        """Look for the cause among the entries, unless it cannot be one of them.
+
+        A failed insert may have stored rows all the same. Only the same group, with the same token, is stored once.
+        """
+        if not (_is_for_good(error) or may_be_of_data(error)):
+            outcome.failed += ((entry, error) for entry in group)
         elif len(group) == 1:
             self._settle_one(group[0], error, outcome)
         else:
@@ -145,10 +179,8 @@ class Inserter:
         for half, failure in zip(halves, errors, strict=True):
             if failure is None:
                 outcome.stored += half
-            elif len(half) == 1:
-                self._settle_one(half[0], failure, outcome)
             else:
-                self._settle_halves(half, failure, outcome)
+                self._settle_failed(half, failure, outcome)
 
     def _settle_one(self, entry: Entry, error: Exception, outcome: Outcome) -> None:
         if not _is_for_good(error):
@@ -181,7 +213,14 @@ class Inserter:
 
 def may_be_of_data(error: Exception) -> bool:
     """Whether a failure may be the fault of what was inserted, such as one that takes too much memory."""
-    return isinstance(error, QueryError) and error.code not in _OF_STORE
+    if isinstance(error, QueryError):
+        return error.code not in _OF_STORE and not (error.code == _MEMORY_LIMIT and _IN_TOTAL in str(error))
+    return isinstance(error, MemoryError)
+
+
+def is_of_all(error: Exception) -> bool:
+    """Whether every other insert would fail as well: the store cannot be reached, or has no space."""
+    return error.code in _OF_ALL if isinstance(error, QueryError) else not isinstance(error, MemoryError)
 
 
 def _is_for_good(error: Exception) -> bool:

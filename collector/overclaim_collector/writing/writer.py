@@ -14,9 +14,11 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -147,7 +149,10 @@ class Writer:
 
     def _is_open_breaker(self) -> bool:
         """Whether the way to the store is closed for new requests."""
-        return self._drainer is not None and (self._drainer.blocked or self._is_stuck())
+        if self._drainer is None:
+            return False
+        # Where the spool is full nothing is won by it.
+        return self._is_stuck() or (self._drainer.blocked and self._drainer.has_room)
 
     def _is_stuck(self) -> bool:
         since = self._since
@@ -157,8 +162,21 @@ class Writer:
         while (batch := self._collect()) is not None:
             if batch:
                 self._write(batch)
-            self._quarantine.write()
-        self._quarantine.write(now=True)
+            self._write_quarantine()
+        self._write_quarantine(now=True)
+
+    def _write_quarantine(self, now: bool = False) -> None:
+        with self._watched():
+            self._quarantine.write(now)
+
+    @contextmanager
+    def _watched(self) -> Generator[None]:
+        """For an insert: while it is stuck, others do not wait behind it."""
+        self._since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._since = 0.0
 
     def _collect(self) -> list[_Request] | None:
         """The next batch; empty when none came for a while, None when there will be none."""
@@ -188,11 +206,8 @@ class Writer:
 
     def _write(self, batch: list[_Request]) -> None:
         requests = {request.entry.key: request for request in batch}
-        self._since = time.monotonic()
-        try:
+        with self._watched():
             outcome = self._inserter.insert(request.entry for request in batch)
-        finally:
-            self._since = 0.0
         self._settle(outcome, requests)
 
     def _settle(self, outcome: Outcome, requests: Mapping[Key, _Request]) -> None:
@@ -201,17 +216,12 @@ class Writer:
         for entry, reason in outcome.refused:
             self._quarantine.add_whole(entry, reason)
             self._fail(requests[entry.key], invalid(f"the store refuses these {entry.signal.item}s: {reason}"))
-        if outcome.failed:
-            self._block()
-            self._keep([requests[entry.key] for entry, _ in outcome.failed])
+        for _, together in groupby(outcome.failed, key=lambda one: id(one[1])):
+            self._keep([requests[entry.key] for entry, _ in together], blocked=True)
 
-    def _block(self) -> None:
-        if self._drainer:
-            self._drainer.blocked = True
-
-    def _keep(self, requests: list[_Request]) -> None:
-        """Into the spool, or else back to the senders."""
-        if self._drainer and self._drainer.keep([request.entry for request in requests]):
+    def _keep(self, requests: list[_Request], blocked: bool = False) -> None:
+        """Into the spool, or else back to the senders. blocked: since the store did not take an insert."""
+        if self._drainer and self._drainer.keep([request.entry for request in requests], blocked):
             for request in requests:
                 self._succeed(request)
         else:
@@ -222,8 +232,7 @@ class Writer:
         """While an insert is stuck, what waits behind it goes into the spool."""
         while not self._closed.wait(_LOOK_SECONDS):
             if self._is_stuck() and (waiting := self._all_queued()):
-                self._block()
-                self._keep(waiting)
+                self._keep(waiting, blocked=True)
 
     def _all_queued(self) -> list[_Request]:
         found: list[_Request] = []

@@ -4,8 +4,10 @@ A span with what its log records say is read like any other. An exception by whi
 counts as an `exception` event on a span with status Error does, and once where both were sent; any other one, and
 records of severity ERROR and above, are suspicions. Messages stand in where the span itself has none.
 
-The conventions tell which is which: events named for the operation (`gen_ai.execute_tool.exception`,
-`http.client.exception`) say that it failed, severities below ERROR that somebody handled it.
+An operation ended by an exception whose event is named for it (`http.client.request.exception`) and has severity ERROR
+or above: below that somebody may have handled it, as a retry does. The conventions give the event of tools severity
+WARN, so for `gen_ai.execute_tool.exception` that is enough. No record overrules a span that says it went well: by its
+status, the status of a response, an exit code or a result.
 https://opentelemetry.io/docs/specs/semconv/exceptions/exceptions-logs/
 """
 
@@ -17,9 +19,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from overclaim import _attributes as names
-from overclaim._json import items, loads, mapping, text
-from overclaim.reading.dialects import ARGUMENTS, CALL_ID, REQUEST, RESULT, Role, answer_of, first, has, role_of
-from overclaim.reading.spans import Event, Span, kind_name
+from overclaim._json import items, loads, mapping, text, whole
+from overclaim.outcome.model import Outcome
+from overclaim.outcome.results.observing import observe
+from overclaim.reading.chat_messages import is_withheld
+from overclaim.reading.dialects import (
+    ARGUMENTS,
+    CALL_ID,
+    REQUEST,
+    RESULT,
+    Role,
+    answer_of,
+    arguments_of,
+    first,
+    has,
+    result_of,
+    role_of,
+    tool_name,
+)
+from overclaim.reading.spans import Event, Span, kind_name, status_name
 
 # Names of events.
 DETAILS = "gen_ai.client.inference.operation.details"
@@ -34,7 +52,19 @@ _OF_CLIENTS = "gen_ai.client.operation.exception"
 # An attribute.
 INPUT_MESSAGES = "gen_ai.input.messages"
 # The lowest severity numbers of these levels.
-_ERROR, _FATAL = 17, 21
+_WARN, _ERROR, _FATAL = 13, 17, 21
+_SIDES = {"client": "Client", "server": "Server"}  # words in the names of events, and the kinds of their spans
+_STATUS = ("http.response.status_code", "http.status_code")
+_REFUSED = 400
+# Attributes by which a span says that it went well, and how (lower case).
+_WELL = (
+    ("process.exit.code", frozenset({"0"})),
+    ("rpc.response.status_code", frozenset({"0", "ok"})),
+    ("rpc.grpc.status_code", frozenset({"0", "ok"})),
+    ("db.response.status_code", frozenset({"0", "00000", "ok"})),
+    ("gen_ai.task.status", frozenset({"success"})),
+    ("gen_ai.tool.status", frozenset({"success", "ok"})),
+)
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _LONGEST_NAME = 64
 
@@ -190,14 +220,37 @@ def _is_told(span: Span, record: LogRecord) -> bool:
 
 
 def _ends(span: Span, record: LogRecord) -> bool:
-    """Whether an exception says that what the span stands for failed by it."""
+    """Whether an exception says that what the span stands for failed by it, and the span does not say otherwise."""
+    severe = record.severity >= (_WARN if record.name == _OF_TOOLS else _ERROR)
+    return severe and _is_of(span, record.name) and not _went_well(span)
+
+
+def _is_of(span: Span, name: str) -> bool:
+    """Whether the event of an exception is named for what the span stands for."""
+    kind = kind_name(span.kind)
     if role_of(span) is Role.TOOL:
-        if record.name == _OF_CLIENTS:
-            return kind_name(span.kind) == "Client"
-        unhandled = record.severity >= _ERROR and not has(span.attributes, RESULT)  # who returns has handled it
-        return record.name == _OF_TOOLS or (record.name == _GENERIC and unhandled)
-    space = record.name.partition(".")[0] + "."
-    return record.name != _GENERIC and any(key.startswith(space) for key in span.attributes)
+        return name == _OF_TOOLS or (name == _OF_CLIENTS and kind == "Client")
+    space, *words = name.split(".")
+    if name in (_GENERIC, _OF_TOOLS) or any(_SIDES.get(word, kind) != kind for word in words):
+        return False
+    return any(key.startswith(f"{space}.") for key in span.attributes)
+
+
+def _went_well(span: Span) -> bool:
+    """Whether the span itself says that it did."""
+    status = whole(first(span.attributes, _STATUS))
+    answered = status is not None and 0 < status < _REFUSED
+    said = any(str(span.attributes.get(key)).lower() in values for key, values in _WELL)
+    return status_name(span.status) == "Ok" or answered or said or _returned_well(span)
+
+
+def _returned_well(span: Span) -> bool:
+    """Whether the span has a result, and this is no failure."""
+    result, is_error = result_of(span.attributes)
+    if result is None or is_error or is_withheld(result):
+        return False
+    observed = observe(result, tool=tool_name(span), arguments=arguments_of(span.attributes))
+    return observed.outcome is not Outcome.FAILURE
 
 
 def _event(record: LogRecord) -> Event:
