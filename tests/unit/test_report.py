@@ -296,7 +296,7 @@ def test_a_server_out_of_reach_is_one_line(capfd: pytest.CaptureFixture[str]) ->
     assert main(["report", "claims", "--store", "clickhouse://127.0.0.1:9/db"]) == 4
     printed = capfd.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert printed.err.startswith("overclaim: cannot reach ClickHouse at clickhouse://127.0.0.1:9/db")
+    assert printed.err.startswith("overclaim: cannot use ClickHouse at clickhouse://127.0.0.1:9/db")
 
 
 class Stranger(BaseHTTPRequestHandler):
