@@ -277,7 +277,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry, way: Call
         one = Agent(model=played, tools=known, telemetry=False, **kept)
         return lambda _: way(one)
 
-    second_turn.claims_of_earlier_turns(telemetry, talk)
+    second_turn.assert_claims_of_earlier_turns(telemetry, talk)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -285,7 +285,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry, way: Call
 def test_with_openinference(telemetry: Telemetry, first: bool, way: Callable[[Agent], str]) -> None:
     """With OpenInference, switched on before or after us, a call stays one call with its outcome."""
     instrumentor = pytest.importorskip("openinference.instrumentation.agno").AgnoInstrumentor()
-    _with(instrumentor, telemetry, first, way)
+    _assert_one_call_with(instrumentor, telemetry, first, way)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -294,7 +294,7 @@ def test_with_openinference(telemetry: Telemetry, first: bool, way: Callable[[Ag
 def test_with_opentelemetry(telemetry: Telemetry, module: str, first: bool, way: Callable[[Agent], str]) -> None:
     """With the instrumentors of OpenLLMetry and of OpenTelemetry a call stays one call with its outcome."""
     instrumentor = pytest.importorskip(module).AgnoInstrumentor()
-    _with(instrumentor, telemetry, first, way)
+    _assert_one_call_with(instrumentor, telemetry, first, way)
 
 
 PLACES = [(FunctionCall, "execute"), (FunctionCall, "aexecute")]
@@ -310,7 +310,7 @@ def as_it_was() -> Iterator[None]:
         setattr(owner, name, old)
 
 
-def _with(instrumentor: Any, telemetry: Telemetry, first: bool, way: Callable[[Agent], str]) -> None:
+def _assert_one_call_with(instrumentor: Any, telemetry: Telemetry, first: bool, way: Callable[[Agent], str]) -> None:
     if first:
         overclaim.uninstrument()
     instrumentor.instrument(tracer_provider=telemetry.provider)

@@ -243,7 +243,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(watched: Telemetry) -> None:
 
         return ask
 
-    second_turn.claims_of_earlier_turns(watched, talk)
+    second_turn.assert_claims_of_earlier_turns(watched, talk)
 
 
 @pytest.mark.parametrize(

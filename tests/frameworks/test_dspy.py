@@ -195,7 +195,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
 
         return ask
 
-    second_turn.claims_of_earlier_turns(telemetry, talk)
+    second_turn.assert_claims_of_earlier_turns(telemetry, talk)
 
 
 def test_a_span_inside_the_tool_is_below_its_span(telemetry: Telemetry) -> None:

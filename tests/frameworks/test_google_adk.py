@@ -265,7 +265,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(mix: Telemetry) -> None:
 
         return lambda asked: asyncio.run(ask(asked))
 
-    second_turn.claims_of_earlier_turns(mix, talk)
+    second_turn.assert_claims_of_earlier_turns(mix, talk)
 
 
 def test_what_a_memory_tells_of_may_be_claimed(mix: Telemetry) -> None:

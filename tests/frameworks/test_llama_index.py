@@ -177,7 +177,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
 
         return lambda text: asyncio.run(main(text))
 
-    second_turn.claims_of_earlier_turns(telemetry, talk)
+    second_turn.assert_claims_of_earlier_turns(telemetry, talk)
 
 
 def test_what_a_memory_holds_may_be_claimed(telemetry: Telemetry) -> None:

@@ -273,7 +273,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(telemetry: Telemetry) -> None:
         agent = ToolCallingAgent(tools=known, model=model, name="mails", verbosity_level=0)
         return lambda asked: str(agent.run(asked, reset=False))
 
-    second_turn.claims_of_earlier_turns(telemetry, talk)
+    second_turn.assert_claims_of_earlier_turns(telemetry, talk)
 
 
 def test_requests_inside_a_tool(watched: Telemetry) -> None:

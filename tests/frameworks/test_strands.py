@@ -204,7 +204,7 @@ def test_what_an_earlier_turn_did_may_be_claimed(mix: Telemetry) -> None:
         agent = agent_of(*script, tools=[tool(second_turn.send_email), tool(second_turn.find_user)])
         return lambda asked: str(agent(asked)).strip()
 
-    second_turn.claims_of_earlier_turns(mix, talk)
+    second_turn.assert_claims_of_earlier_turns(mix, talk)
 
 
 def test_a_graph_that_goes_on(mix: Telemetry) -> None:

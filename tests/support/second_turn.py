@@ -37,7 +37,7 @@ def find_user(name: str) -> dict[str, Any]:
     return {"email": "ann@shop.example"}
 
 
-def claims_of_earlier_turns(telemetry: Telemetry, talk: Callable[..., Ask]) -> None:
+def assert_claims_of_earlier_turns(telemetry: Telemetry, talk: Callable[..., Ask]) -> None:
     """What an earlier turn did may be claimed, also within a run of the program's own; nothing that none did.
 
     talk: opens a conversation with an agent whose model plays these turns, and gives a function that asks it.
