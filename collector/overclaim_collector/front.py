@@ -30,6 +30,7 @@ from overclaim_collector.web.guard import Guard
 from overclaim_collector.web.health import Health
 from overclaim_collector.web.http_server import HttpServer
 from overclaim_collector.web.origin import Origins
+from overclaim_collector.web.settled import Settled
 from overclaim_detectors.store import Store
 
 # Together with the HTTP server's two seconds and the writer's: stopped within five, whatever hangs.
@@ -98,7 +99,7 @@ class Front:
         self, ingest: Ingest, onward: Onward | None, store: Store, status: Status, stopping: Callable[[], bool]
     ) -> list[Route]:
         """All that HTTP answers."""
-        queries = self.pool("overclaim-query", QUERIES)
+        queries = Settled(self.pool("overclaim-query", QUERIES), status.kept.settle)
         api = Api(store, status.about, queries)
         probes = self.pool("overclaim-probe", 1)
         health = Health(store, status.details, status.metrics, status.has_room, stopping, probes)

@@ -25,6 +25,7 @@ from overclaim_collector.pressure import Pressure
 from overclaim_collector.receivers.admission import Admission
 from overclaim_collector.receivers.ingest import Ingest
 from overclaim_collector.status import Status, command_line
+from overclaim_collector.storing import Storing
 from overclaim_collector.tls import Tls
 from overclaim_collector.watch import Watch
 from overclaim_collector.web.auth import Tokens
@@ -51,6 +52,7 @@ class Server:
         self._running = ExitStack()
         self._addresses: Addresses | None = None
         self._store: Store | None = None
+        self._kept: Storing | None = None
         self._counts: Mapping[str, Counts] = {}
         self._watch: Watch | None = None
         self._stopping = threading.Event()
@@ -64,9 +66,10 @@ class Server:
 
     @property
     def store(self) -> Store:
-        """Its store, for use in the same process."""
-        if self._store is None:
+        """Its store, with everything that was acknowledged so far in it, for use in the same process."""
+        if self._store is None or self._kept is None:
             raise OverclaimError("the server is not running: call start() first")
+        self._kept.settle()
         return self._store
 
     @property
@@ -117,7 +120,7 @@ class Server:
         forwarder = forwarding.started(config, running, (http_port, config.grpc_port))
         store = self._store = storing.opened(config, running)
         detector, watch = self._start_watching(running, store, expected)
-        kept = storing.started(config, running, store)
+        kept = self._kept = storing.started(config, running, store)
         self._counts = kept.writer.counts
         ingest = Ingest(kept.writer, self._start_admission(running, store))
         grpc_port = front.start_grpc(ingest, forwarder)

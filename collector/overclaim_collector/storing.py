@@ -20,6 +20,7 @@ from overclaim_detectors.store import Store
 
 _SPOOL: Final = "spool"
 _WRITER_SECONDS: Final = 1.5
+_SETTLE_SECONDS: Final = 5.0
 _MIB: Final = 1 << 20
 
 
@@ -31,6 +32,10 @@ class Storing:
     writer: Writer
     timed: Timed
     spool: Spool | None
+
+    def settle(self) -> None:
+        """Wait until the store has what was acknowledged; not for long, and not while it takes nothing."""
+        self.writer.settle(_SETTLE_SECONDS)
 
 
 def opened(config: ServeConfig, running: ExitStack) -> Store:

@@ -32,11 +32,24 @@ from overclaim._hashing import keyed_hash
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.server import Server
 from overclaim_detectors import logs, show
-from overclaim_detectors.runner import Detection
+from overclaim_detectors.runner import Detection, Pass
 
 RESOURCE = Resource({"service.name": "shop"})
 OF_TOOL = "gen_ai.execute_tool.exception"
 STOCK_ERROR = {"exception.type": "StockError", "exception.message": "out of stock"}
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Passes over a server's store."""
+
+    server: Server
+    passes: Detection
+
+    def once(self) -> Pass:
+        """One pass."""
+        assert self.server.store
+        return self.passes.once()
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +61,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def detection(server: Server) -> Detection:
+def passes(server: Server) -> Detection:
     """The passes over that store."""
     return Detection(server.store)
+
+
+@pytest.fixture
+def detection(server: Server, passes: Detection) -> Settled:
+    """The same, each over all that was acknowledged before it."""
+    return Settled(server, passes)
 
 
 @pytest.fixture
@@ -211,7 +230,7 @@ def test_spans_and_records_that_come_together_go_each_to_their_table(server: Ser
         assert server.store.query(count, {"table": table, "scope": scope}).rows == [(20,)]
 
 
-def test_an_exception_event_contradicts_a_claim(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_an_exception_event_contradicts_a_claim(server: Server, detection: Settled, clerk: Agent) -> None:
     """The span of the tool is green and holds no result: the event of the conventions alone tells."""
     clerk.logs(clerk.tool(), OF_TOOL, STOCK_ERROR)
     clerk.ends()
@@ -228,7 +247,7 @@ def test_an_exception_event_contradicts_a_claim(server: Server, detection: Detec
     assert row == ("OC101", [format_span_id(clerk.tools[0].get_span_context().span_id)])
 
 
-def test_without_the_record_nobody_is_accused(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_without_the_record_nobody_is_accused(server: Server, detection: Settled, clerk: Agent) -> None:
     """The same run is not contradicted by anything."""
     clerk.tool()
     clerk.ends()
@@ -237,7 +256,7 @@ def test_without_the_record_nobody_is_accused(server: Server, detection: Detecti
     assert evidence(server, clerk) == []
 
 
-def test_both_signals_are_one_evidence(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_both_signals_are_one_evidence(server: Server, detection: Settled, clerk: Agent) -> None:
     """As an instrumentor sends them with logs/dup."""
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_order"}
     tracer = clerk.tracing.get_tracer("some.instrumentor")
@@ -253,7 +272,7 @@ def test_both_signals_are_one_evidence(server: Server, detection: Detection, cle
     assert verdict(server, clerk) == "contradicted"
 
 
-def test_a_late_record_changes_the_verdict(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_a_late_record_changes_the_verdict(server: Server, detection: Settled, clerk: Agent) -> None:
     """The next pass sees it, and however often it is delivered again makes no difference."""
     tool = clerk.tool()
     clerk.ends()
@@ -268,7 +287,7 @@ def test_a_late_record_changes_the_verdict(server: Server, detection: Detection,
     assert arrivals(server, clerk) == [2, 0, 0]
 
 
-def test_a_late_record_takes_an_accusation_back(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_a_late_record_takes_an_accusation_back(server: Server, detection: Settled, clerk: Agent) -> None:
     """The result of the second try comes as an event, after the run was accused for the first."""
     clerk.tool(**{"gen_ai.tool.call.result": '{"error": "no stock", "status": 409}'})
     clerk.logs(clerk.tool(), OF_TOOL, STOCK_ERROR)
@@ -282,7 +301,7 @@ def test_a_late_record_takes_an_accusation_back(server: Server, detection: Detec
     assert (before, verdict(server, clerk)) == ("contradicted", "recovered")
 
 
-def test_records_before_their_spans_are_not_forgotten(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_records_before_their_spans_are_not_forgotten(server: Server, detection: Settled, clerk: Agent) -> None:
     """Signals travel by different queues: a pass that sees records alone judges nothing, the next one everything."""
     tool = clerk.tool()
     clerk.logs(tool, OF_TOOL, STOCK_ERROR)
@@ -292,7 +311,7 @@ def test_records_before_their_spans_are_not_forgotten(server: Server, detection:
     assert verdict(server, clerk) == "contradicted"
 
 
-def test_errors_and_handled_exceptions_accuse_nobody(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_errors_and_handled_exceptions_accuse_nobody(server: Server, detection: Settled, clerk: Agent) -> None:
     """They stand beside the call as suspicions."""
     tool = clerk.tool(**{"gen_ai.tool.call.result": '{"order": "o-1"}'})
     clerk.logs(tool, None, STOCK_ERROR, severity=17, body="cache failed")
@@ -324,7 +343,7 @@ OF_HTTP, OF_DB = "http.client.request.exception", "db.client.operation.exception
 )
 def test_an_attempt_that_was_made_again_accuses_nobody(
     server: Server,
-    detection: Detection,
+    detection: Settled,
     clerk: Agent,
     status: StatusCode,
     attributes: dict[str, str | int],
@@ -349,7 +368,7 @@ def test_an_attempt_that_was_made_again_accuses_nobody(
     assert server.store.query(count, {"trace": clerk.trace}).rows == [(0,)]
 
 
-def test_what_a_model_said_may_be_in_an_event_alone(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_what_a_model_said_may_be_in_an_event_alone(server: Server, detection: Settled, clerk: Agent) -> None:
     """As with EVENT_ONLY: the span of the agent has no answer, and the tool failed."""
     said = {"role": "assistant", "parts": [{"type": "text", "content": "The order was not created."}]}
     clerk.root.set_attribute("gen_ai.output.messages", "")
@@ -362,7 +381,7 @@ def test_what_a_model_said_may_be_in_an_event_alone(server: Server, detection: D
     assert (before, verdict(server, clerk)) == ("incomplete", "honest")
 
 
-def test_a_run_whose_content_is_in_events_alone(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_a_run_whose_content_is_in_events_alone(server: Server, detection: Settled, clerk: Agent) -> None:
     """As with EVENT_ONLY: the call's arguments, its result and the answer are parts of what the model got and gave."""
     details = "gen_ai.client.inference.operation.details"
     clerk.root.set_attribute("gen_ai.output.messages", "")
@@ -382,7 +401,7 @@ def test_a_run_whose_content_is_in_events_alone(server: Server, detection: Detec
     assert server.store.query(targets, {"trace": clerk.trace}).rows == [([keyed_hash("a-17", "shop")],)]
 
 
-def test_evaluations_are_kept_for_queries(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_evaluations_are_kept_for_queries(server: Server, detection: Settled, clerk: Agent) -> None:
     """With their types, and they have nothing judged again: our own verdicts may come back this way."""
     clerk.tool()
     clerk.ends()
@@ -399,7 +418,7 @@ def test_evaluations_are_kept_for_queries(server: Server, detection: Detection, 
     assert server.store.query(sql, {"trace": clerk.trace}).rows == [(0.25, "fail", "Double")]
 
 
-def test_records_that_tell_nothing_have_nothing_judged(server: Server, detection: Detection, clerk: Agent) -> None:
+def test_records_that_tell_nothing_have_nothing_judged(server: Server, detection: Settled, clerk: Agent) -> None:
     """Most records are INFO lines; and those of no span are none of a run."""
     tool = clerk.tool()
     clerk.ends()
@@ -443,7 +462,7 @@ FROM numbers({rows:UInt32})
 
 
 def test_a_flood_of_errors_costs_no_more_than_a_few(
-    server: Server, detection: Detection, clerk: Agent, monkeypatch: pytest.MonkeyPatch
+    server: Server, detection: Settled, clerk: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A loop that logs a hundred thousand errors: a few rows are read, and the run is judged as without them."""
     tool = clerk.tool(**{"gen_ai.tool.call.result": '{"order": "o-1"}'})
@@ -459,7 +478,7 @@ def test_a_flood_of_errors_costs_no_more_than_a_few(
 
 
 def test_a_run_with_more_records_than_are_read_says_so(
-    server: Server, detection: Detection, clerk: Agent, monkeypatch: pytest.MonkeyPatch
+    server: Server, detection: Settled, clerk: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is incomplete, and accused of nothing, until there are few enough."""
     tool = clerk.tool(**{"gen_ai.tool.call.result": '{"error": "no stock"}'})

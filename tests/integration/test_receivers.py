@@ -286,6 +286,7 @@ def test_many_senders_at_once_share_inserts_and_lose_nothing(server: Server, htt
 
     with ThreadPoolExecutor(32) as pool:
         assert set(pool.map(send, batches)) == {200}
+    assert server.store  # which has all that was acknowledged
     assert counts.stored - before == 200 * 50
     assert counts.received == counts.stored + counts.repeated + counts.refused
     traces = [items[0].trace_id.hex() for items in batches]

@@ -207,7 +207,7 @@ def filled(directory: Path, records: list[bytes], max_bytes: int = MIB) -> None:
 def check_flips(directory: Path, rounds: int, seed: int) -> None:
     """Flip random bytes of random segments: only the records hit are lost, and their number is right, in each round."""
     chance = random.Random(seed)
-    records = [chance.randbytes(chance.randrange(200)) for _ in range(40)]
+    records = [chance.randbytes(chance.randrange(200)) for _ in range(60)]
     filled(directory / "whole", records, 16 * 1024)
     files = {path.name: path.read_bytes() for path in segments(directory / "whole")}
     assert len(files) > 2

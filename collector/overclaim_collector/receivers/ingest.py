@@ -1,4 +1,4 @@
-"""From a request's bytes to stored spans, the same for every transport."""
+"""From a request's bytes to spans that are safe, the same for every transport."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the sender is told when its spans are stored."""
+    """What the sender is told when its spans are safe."""
 
     refused: int
     message: str
@@ -40,7 +40,7 @@ class Ingest:
     def receive(
         self, claim: Claim, body: bytes, encoding: Encoding, compression: str = "", signal: Signal = TRACES
     ) -> Receipt:
-        """Store the items of one request; returns when they are stored. Blocks: call it from a worker thread.
+        """Keep the items of one request; returns when they are safe. Blocks: call it from a worker thread.
 
         Raises:
             Refusal: for the whole request; UNAVAILABLE where it may be sent again.

@@ -1,5 +1,6 @@
 """The way through the spool into the store, tried again with growing pauses until the store takes what waits.
 
+What comes within LINGER seconds shares an insert, unless somebody waits for it, or the spool is filling up.
 Entries leave in the order in which they came, but for those that fail while others may get in: these go to the end.
 What failed together is tried again together, so that an insert that is repeated has the same token.
 """
@@ -16,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from overclaim._errors import OverclaimError
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.writing.counts import Tally
 from overclaim_collector.writing.entry import Entry, Key
@@ -24,7 +24,8 @@ from overclaim_collector.writing.inserting import Inserter, is_of_all, may_be_of
 from overclaim_collector.writing.quarantine import Quarantine
 from overclaim_collector.writing.spool import Spool
 
-READ_BYTES: Final = 16 << 20
+READ_BYTES: Final = 8 << 20  # of an insert: more makes it no cheaper, and takes memory
+LINGER: Final = 0.5
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 10.0
 # An entry that fails so often and for so long, while others go in, is the cause itself.
@@ -75,22 +76,16 @@ class _Trouble:
 class _Round:
     """One drain. left: marks of what has to be tried again. settled: how many entries need not be.
 
-    unheard: one failed, and since its last try the store took no other. open: others may get in though some failed.
+    open: others may get in though some failed.
     """
 
     left: set[Key | int] = field(default_factory=set[Key | int])
     settled: int = 0
-    unheard: bool = False
     open: bool = False
 
 
 class Drainer:
-    """Keeps entries in the spool, and owns the thread that takes them out again.
-
-    blocked: the store takes nothing, as far as is known, so what comes goes into the spool at once. It ends when the
-    store takes something from the spool, though more may wait there: else it would never end under load. It also ends
-    when nothing waits any more.
-    """
+    """Keeps entries in the spool, and owns the thread that takes them out again."""
 
     def __init__(self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally) -> None:
         self._spool = spool
@@ -104,59 +99,71 @@ class Drainer:
         self._units: dict[Key, int] = {}  # entries of the same number failed together
         self._numbers = itertools.count(1)
         self._settled: set[Key | int] = set()  # marks of what stands behind an entry that failed, and is done with
-        self._wake = threading.Event()
+        self._wake = threading.Event()  # something came
+        self._hurry = threading.Event()  # somebody waits for it
         self._stopping = threading.Event()
+        self._moved = threading.Condition()
+        self._failing = False
+        self._behind = False  # more waited than was taken out together
+        self._stop_by = 0.0
         self._thread = threading.Thread(target=self._run, name="overclaim-drainer", daemon=True)
         self._full = False
-        self.blocked = spool.records > 0
 
     @property
     def has_room(self) -> bool:
         """Whether the last entry found room."""
         return not self._full
 
-    def keep(self, entries: Sequence[Entry], blocked: bool = False) -> bool:
-        """Take entries in, all or none; False where there is no room for them, or the disk does not take them.
+    def keep(self, entry: Entry) -> None:
+        """Take an entry in; returns when it is on the disk.
 
-        blocked: the store did not take them, or an insert before them; what comes next goes into the spool at once.
+        Raises:
+            SpoolFull: there is no room for it.
+            OSError: the disk does not take it.
         """
-        self._change_waiting(entries, 1)
-        if blocked:
-            self._put_together(entries)
+        self._change_waiting(entry, 1)
         try:
-            self._spool.append(*(self._this_run + entry.pack() for entry in entries))
-        except (OSError, OverclaimError) as error:
-            _log.warning("%d requests do not go into the spool: %s", len(entries), error)
-            self._change_waiting(entries, -1)
-            for entry in entries:
-                self._units.pop(entry.key, None)
+            self._spool.append(self._this_run + entry.pack())
+        except BaseException:
+            self._change_waiting(entry, -1)
             self._full = True
-            return False
-        else:
-            self.blocked |= blocked
+            raise
         finally:
             with self._lock:
                 self._keeping -= 1
         self._full = False
+        if self._spool.is_filling:
+            self._hurry.set()
         self._wake.set()
-        return True
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Take nothing more out; what waits stays on the disk."""
-        self._stopping.set()
-        self._wake.set()
+        """Take out what the store takes within that time; the rest stays on the disk."""
+        self._stop_by = time.monotonic() + timeout
+        for event in (self._stopping, self._hurry, self._wake):
+            event.set()
         if self._thread.is_alive():
             self._thread.join(timeout)
 
-    def _change_waiting(self, entries: Sequence[Entry], sign: int) -> None:
+    def settle(self, timeout: float) -> bool:
+        """Wait until all that is in the spool now has left it; False where that takes longer.
+
+        Returns at once while the store takes nothing.
+        """
+        target = self._spool.next
+        if self._spool.head < target and self._thread.is_alive():
+            self._hurry.set()
+            with self._moved:
+                self._moved.wait_for(lambda: self._failing or self._spool.head >= target, timeout)
+        return self._spool.head >= target
+
+    def _change_waiting(self, entry: Entry, sign: int) -> None:
         with self._lock:
             self._keeping += sign > 0
-            for entry in entries:
-                self._tally.add(entry.signal, waiting=sign * entry.items)
+            self._tally.add(entry.signal, waiting=sign * entry.items)
 
     def _run(self) -> None:
         pause = FIRST_PAUSE
@@ -165,18 +172,36 @@ class Drainer:
                 self._rest()
                 self._wake.wait(_LOOK_SECONDS)
                 self._wake.clear()
-            elif self._drain():
+            elif self._move():
                 pause = FIRST_PAUSE
             else:
                 self._stopping.wait(pause * random.uniform(0.8, 1.2))
                 pause = min(pause * 2, LONGEST_PAUSE)
+        while self._spool.records and time.monotonic() < self._stop_by and self._move():
+            pass
+
+    def _move(self) -> bool:
+        """Move the next entries on, with what comes meanwhile; False if none of them got anywhere."""
+        if not self._behind:
+            self._hurry.wait(LINGER)
+        self._hurry.clear()
+        there = self._spool.next
+        try:
+            moved = self._drain()
+        except Exception:  # a fault of ours: what waits must not wait for a restart
+            _log.exception("what waits could not be moved into the store")
+            moved = False
+        self._behind = self._spool.head < there
+        with self._moved:
+            self._failing = not moved
+            self._moved.notify_all()
+        return moved
 
     def _rest(self) -> None:
-        """The spool is empty: nothing says that the store takes nothing; what still counts as waiting is lost."""
+        """The spool is empty: what still counts as waiting is lost."""
         with self._lock:
             if not self._keeping and not self._spool.records:
                 self._tally.lose_waiting()
-                self.blocked = False
 
     def _drain(self) -> bool:
         """Move the next entries on; False if none of them got anywhere."""
@@ -186,7 +211,6 @@ class Drainer:
             _log.warning("the spool cannot be read: %s", error)
             return False
         turn = self._turn([one for one in waiting if one.mark not in self._settled])
-        self.blocked = turn.unheard and not turn.settled
         stay = set[Key | int]() if self._step_over(waiting, turn) else turn.left
         leaving = list(itertools.takewhile(lambda one: one.mark not in stay, waiting))
         if leaving:
@@ -195,14 +219,14 @@ class Drainer:
         return bool(turn.settled) or not turn.left
 
     def _step_over(self, waiting: Sequence[_Waiting], turn: _Round) -> bool:
-        """Put what failed behind the others; False where nothing is gained by it, or there is no room."""
+        """Put what failed behind the others; False where nothing is gained by it, or the disk does not take it."""
         if not turn.open or self._spool.records <= len(turn.left):
             return False
         copies = [one for one in waiting if one.mark in turn.left]
         copies.sort(key=lambda one: self._unit(one.entry))
         try:
-            self._spool.append(*(one.record for one in copies))
-        except (OSError, OverclaimError) as error:
+            self._spool.append(*(one.record for one in copies), beyond=True)
+        except OSError as error:
             _log.warning("%d requests that failed hold up others in the spool: %s", len(copies), error)
             return False
         return True
@@ -243,7 +267,6 @@ class Drainer:
         trouble = self._troubles.setdefault(entry.key, _Trouble(before))
         others = self._inserter.stored > trouble.seen
         trouble.seen = self._inserter.stored
-        turn.unheard |= not others
         turn.open |= not is_of_all(error)
         if others and may_be_of_data(error):
             trouble.strike()

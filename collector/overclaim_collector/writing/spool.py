@@ -1,8 +1,9 @@
-"""What waits on disk while the store takes nothing: records that come out again after a crash or a power loss.
+"""What waits on disk for the store: records that come out again after a crash or a power loss.
 
 Records are appended to segment files (segments.py) and read in order. `append` returns when they are on the disk;
 callers that append at the same time share one fsync. What was read is given up with `done`. How far that came is in the
-file `position`, written without an fsync: after a power loss records may come out twice, never not at all.
+file `position`, written without an fsync: after a power loss records may come out twice, never not at all. It says as
+well which records were taken out together, so that the same ones come together after the end of the process, too.
 
 Nothing in a damaged directory keeps the spool from opening. Records that cannot be read any more are counted exactly:
 records are numbered through, and the names of the segments tell the numbers. Only where the newest segment lost its end
@@ -43,6 +44,7 @@ class _Append:
     """Records of one caller on their way to the disk."""
 
     records: Sequence[bytes]
+    beyond: bool = False
     done: bool = False
     error: Exception | None = None
 
@@ -87,7 +89,7 @@ class Spool:
         self._owner, found = spool_directory.opened(self._disk, directory)
         self._segments, self._aside = found.segments, found.aside
         self._head, self._next, self._order = found.head, found.next, found.order
-        self._damaged = found.damaged
+        self._damaged, self._until = found.damaged, found.until
         self._peeked: list[Frame] = []
         self._place: tuple[Segment, int] | None = None  # where the head begins, if that is known
         self._failures = 0
@@ -96,10 +98,25 @@ class Spool:
     # The figures are read without the lock: whoever asks for them must not wait for a disk that hangs.
 
     @property
+    def head(self) -> int:
+        """The number of the first record that waits, or of the next one to come."""
+        return self._head
+
+    @property
+    def next(self) -> int:
+        """The number of the next record to come."""
+        return self._next
+
+    @property
     def records(self) -> int:
         """How many wait, including damaged ones that were not come across yet."""
         head = self._head  # first, so that what happens in between makes it more, not less than nothing
         return self._next - head
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether half of the room is taken, or more."""
+        return self._taken() > self._max_bytes // 2
 
     @property
     def bytes(self) -> int:
@@ -111,8 +128,10 @@ class Spool:
         """How many records could not be read since the spool was opened."""
         return self._damaged
 
-    def append(self, *records: bytes) -> None:
+    def append(self, *records: bytes, beyond: bool = False) -> None:
         """Keep records, all or none of them; returns when they are on the disk.
+
+        beyond: even where there is no room, for records that are in here already and shall let others pass.
 
         Raises:
             SpoolFull: there is no room for them.
@@ -121,7 +140,7 @@ class Spool:
         """
         if any(len(record) > LONGEST for record in records):
             raise ValueError("a record of more than 4 GiB does not fit into the spool")
-        mine = _Append(records)
+        mine = _Append(records, beyond)
         if group := self._turn_of(mine):
             try:
                 with self._lock:
@@ -136,7 +155,7 @@ class Spool:
     def peek(self, max_bytes: int) -> list[tuple[int, bytes]]:
         """The next records with their positions, in order: at least one, if there is any, and more up to `max_bytes`.
 
-        The same ones come again until `done`.
+        The same ones come again, and no others with them, until they are `done`.
 
         Raises:
             OSError: the disk does not give them; after three such failures in a row the segment is set aside.
@@ -145,7 +164,7 @@ class Spool:
             self._peeked = []
             while not self._peeked and (head := self._head_segment()) is not None:
                 segment, stop = head
-                self._peeked = self._read(segment, stop, max_bytes)
+                self._peeked = self._together(self._read(segment, stop, max_bytes))
                 if not self._peeked:  # nothing in there can be read any more
                     self._advance(stop, 0)
             return [(frame.number, frame.record) for frame in self._peeked if frame.record is not None]
@@ -198,7 +217,7 @@ class Spool:
         """Write without waiting for the disk; one that has no room ends here."""
         if self._closed:
             raise OSError(EBADF, "the spool is closed")
-        if not self._has_room(one.size):
+        if not (one.beyond or self._has_room(one.size)):
             one.error = SpoolFull(f"the spool in {self._directory} holds {self._max_bytes} bytes at most")
             one.done = True
             return
@@ -298,6 +317,16 @@ class Spool:
             return []
         return found
 
+    def _together(self, frames: list[Frame]) -> list[Frame]:
+        """Of these those that were taken out together before; where none of them was, all, from now on."""
+        if again := [frame for frame in frames if frame.number < self._until]:
+            return again
+        if frames:
+            with self._lock:
+                self._until = frames[-1].number + 1
+                self._save()
+        return frames
+
     def _frames(self, segment: Segment, stop: int, max_bytes: int) -> list[Frame]:
         """Intact frames from the head on."""
         known = self._place is not None and self._place[0] is segment
@@ -333,7 +362,7 @@ class Spool:
 
     def _save(self) -> None:
         try:
-            spool_directory.save(self._disk, self._directory, Checkpoint(self._head, self._next))
+            spool_directory.save(self._disk, self._directory, Checkpoint(self._head, self._next, self._until))
         except OSError as error:
             _log.warning("the spool's position is not written down: %s", error)
 

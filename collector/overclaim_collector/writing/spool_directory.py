@@ -19,18 +19,23 @@ _LOCK: Final = "lock"
 _POSITION: Final = "position"
 _DAMAGED: Final = ".damaged"
 _TRIES: Final = 3
-# A checkpoint's two numbers, and their CRC-32.
-_CHECKPOINT: Final = struct.Struct(">QQI")
+# A checkpoint's three numbers, and their CRC-32. Earlier versions wrote two.
+_CHECKPOINT: Final = struct.Struct(">QQQI")
+_OLD_CHECKPOINT: Final = struct.Struct(">QQI")
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """head: the number of the first record that is not done. next: that of the next one to be written."""
+    """head: the number of the first record that is not done. next: that of the next one to be written.
+
+    until: the number of the first record after those that were taken out together last.
+    """
 
     head: int = 0
     next: int = 0
+    until: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Found:
     next: int
     order: int
     damaged: int
+    until: int = 0
 
 
 def opened(disk: Disk, directory: Path) -> tuple[IO[bytes], Found]:
@@ -84,7 +90,7 @@ def _found(disk: Disk, directory: Path) -> Found:
     """The records of a directory. Reads the newest segment, and of the others only the names; leaves foreign files."""
     segments, aside = _listed(disk, directory)
     checkpoint = _checkpoint(disk, directory)
-    after = max(checkpoint.head, checkpoint.next)
+    after, until = max(checkpoint.head, checkpoint.next), checkpoint.until
     if not segments:
         return Found([], aside, after, after, 0, 0)
     # Records before the first segment are done: a segment is removed only then, and the checkpoint may be an older one.
@@ -92,7 +98,7 @@ def _found(disk: Disk, directory: Path) -> Found:
     order = max(segment.order for segment in segments)
     after = max(after, _end(disk, segments, aside))
     return (
-        Found(segments, aside, head, after, order, 0)
+        Found(segments, aside, head, after, order, 0, until)
         if segments
         else Found([], aside, after, after, order, after - head)
     )
@@ -101,7 +107,7 @@ def _found(disk: Disk, directory: Path) -> Found:
 def save(disk: Disk, directory: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint down, whole or not at all as long as the power stays on."""
     part = directory / f"{_POSITION}.part"
-    numbers = _CHECKPOINT.pack(checkpoint.head, checkpoint.next, 0)[:-4]
+    numbers = _CHECKPOINT.pack(checkpoint.head, checkpoint.next, checkpoint.until, 0)[:-4]
     with suppress(FileNotFoundError):
         disk.remove(part)
     file = disk.create(part)
@@ -138,14 +144,14 @@ def _checkpoint(disk: Disk, directory: Path) -> Checkpoint:
     try:
         file = disk.open(directory / _POSITION)
         try:
-            head, after, checksum = _CHECKPOINT.unpack(disk.read(file, _CHECKPOINT.size, 0))
+            found = disk.read(file, _CHECKPOINT.size, 0)
         finally:
             disk.close(file)
+        form = _OLD_CHECKPOINT if len(found) == _OLD_CHECKPOINT.size else _CHECKPOINT
+        *numbers, checksum = form.unpack(found)
     except (OSError, struct.error):
         return Checkpoint()
-    if zlib.crc32(_CHECKPOINT.pack(head, after, 0)[:-4]) != checksum:
-        return Checkpoint()
-    return Checkpoint(head, after)
+    return Checkpoint(*numbers) if zlib.crc32(found[:-4]) == checksum else Checkpoint()
 
 
 def _end(disk: Disk, segments: list[Segment], aside: list[Segment]) -> int:

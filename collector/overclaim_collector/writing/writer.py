@@ -1,11 +1,8 @@
-"""Coalesce requests, insert once, then answer each request.
+"""Take requests in, and answer each when its rows are safe: in the spool, or without one in the store.
 
-An insert of 512 spans costs nearly as much as one of 8192, so requests that arrive together share one. A batch closes
-when it holds ENOUGH items, after LINGER seconds, or as soon as it has as many requests as the last one had and no more
-come for a moment: a single sender, who waits for each answer, must not be slowed down for company that never comes.
-
-A request is answered only after its rows are in the store, or in the spool where the store takes none. A request whose
-very bytes were stored a moment ago is not stored again.
+An insert takes ten times as long as an append to the spool, and a stock SDK loses spans while it waits for an answer.
+So a request goes into the spool first, and the drainer moves it into the store, with what else came in half a second.
+A request whose very bytes were taken a moment ago is not taken again.
 """
 
 from __future__ import annotations
@@ -14,48 +11,32 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import groupby
-from queue import Empty, SimpleQueue
 from typing import Final
 
 from overclaim_collector.otlp.items import Refused
 from overclaim_collector.otlp.signals import Signal
 from overclaim_collector.refusal import Refusal, invalid, unavailable
+from overclaim_collector.writing.batches import Batches, Request
 from overclaim_collector.writing.counts import Counts, Tally
 from overclaim_collector.writing.drainer import Drainer
 from overclaim_collector.writing.entry import Entry, Key
-from overclaim_collector.writing.inserting import Inserter, Outcome, Sink
+from overclaim_collector.writing.inserting import Inserter, Sink
 from overclaim_collector.writing.quarantine import Quarantine
-from overclaim_collector.writing.spool import Spool
+from overclaim_collector.writing.spool import Spool, SpoolFull
 
-ENOUGH: Final = 16_384
-LINGER: Final = 0.2
-QUIET: Final = 0.005  # where the last batch was a single request
-LULL: Final = 0.02  # where it was more
 REMEMBERED: Final = 4096
-# An insert that takes longer does not hold up others: they go into the spool.
-STUCK: Final = 2.0
 MOST_BYTES: Final = 128 << 20  # of blocks that wait for their insert
-_LOOK_SECONDS: Final = 0.5
 _FULL: Final = "the store does not take data now, and there is no room to keep them: send again"
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    entry: Entry
-    done: Future[None] = field(default_factory=Future[None])
-
-
 class Writer:
     """Owns the threads that write to the store.
 
-    spool: where requests wait while the store takes none; without one they are refused.
+    spool: where requests wait for the store; without one their senders do.
     """
 
     def __init__(self, sink: Sink, spool: Spool | None = None) -> None:
@@ -63,16 +44,13 @@ class Writer:
         self._inserter = Inserter(sink)
         self._quarantine = Quarantine(sink)
         self._drainer = spool and Drainer(spool, self._inserter, self._quarantine, self._tally)
-        self._queue: SimpleQueue[_Request | None] = SimpleQueue()
-        self._queued = 0  # bytes of blocks
-        self._open: dict[Key, _Request] = {}
-        self._stored: OrderedDict[Key, None] = OrderedDict()
+        self._batches = Batches()
+        self._waiting = 0  # bytes of blocks whose senders wait
+        self._open: dict[Key, Request] = {}
+        self._safe: OrderedDict[Key, None] = OrderedDict()
         self._lock = threading.Lock()
-        self._closed = threading.Event()
-        self._company = 1  # requests in the last batch
-        self._since = 0.0  # when the insert that is under way began; 0 while there is none
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="overclaim-writer", daemon=True)
-        self._watch = threading.Thread(target=self._relieve, name="overclaim-writer-watch", daemon=True)
 
     @property
     def counts(self) -> Mapping[str, Counts]:
@@ -99,47 +77,42 @@ class Writer:
         self._thread.start()
         if self._drainer:
             self._drainer.start()
-            self._watch.start()
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until the store has all that was acknowledged; False where that takes more than `timeout` seconds.
+
+        Returns at once while the store takes nothing.
+        """
+        return self._drainer.settle(timeout) if self._drainer else True
 
     def stop(self, timeout: float) -> bool:
-        """Take nothing more, write what was taken; False if that took longer than `timeout` seconds."""
-        with self._lock:
-            if not self._closed.is_set():
-                self._closed.set()
-                self._queue.put(None)
+        """Take nothing more, and write what was taken; False if that took longer than `timeout` seconds.
+
+        What is in the spool stays there for the next start.
+        """
         deadline = time.monotonic() + timeout
-        for part in (self._thread, self._watch):
-            if part.is_alive():
-                part.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._batches.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
         if self._drainer:
-            if self._thread.is_alive() and (waiting := self._all_queued()):
-                self._keep(waiting)
             self._drainer.stop(max(0.0, deadline - time.monotonic()))
         return not self._thread.is_alive()
 
     def submit(self, entry: Entry) -> Future[None]:
-        """Have a request's items written. The future ends when they are safe, or with a Refusal."""
-        key = entry.key
+        """Keep a request's items. The future ends when they are safe, or with a Refusal. May wait for the disk."""
         with self._lock:
             self._tally.add(entry.signal, received=entry.items)
-            if key in self._stored:
+            if known := self._known(entry.key):
                 self._tally.add(entry.signal, repeated=entry.items)
-                return _finished()
-            if same := self._open.get(key):
-                self._tally.add(entry.signal, repeated=entry.items)
-                return same.done
-            if self._closed.is_set() or self._queued > MOST_BYTES:
-                self._tally.add(entry.signal, refused=entry.items)
-                stopping = self._closed.is_set()
-                raise unavailable("the collector is stopping: send again" if stopping else _FULL)
-            request = _Request(entry)
-            request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
-            self._open[key] = request
-            self._queued += len(entry.block)
-        if self._is_open_breaker():
-            self._keep([request])
+                return known
+            request = self._opened(entry)
+        if self._drainer:
+            self._keep(request, self._drainer)
         else:
-            self._queue.put(request)
+            self._batches.put(request)
         return request.done
 
     def refuse(self, signal: Signal, refused: Sequence[Refused]) -> None:
@@ -147,120 +120,72 @@ class Writer:
         self._tally.add(signal, received=len(refused), refused=len(refused))
         self._quarantine.add(signal, refused)
 
-    def _is_open_breaker(self) -> bool:
-        """Whether the way to the store is closed for new requests."""
-        if self._drainer is None:
-            return False
-        # Where the spool is full nothing is won by it.
-        return self._is_stuck() or (self._drainer.blocked and self._drainer.has_room)
+    def _known(self, key: Key) -> Future[None] | None:
+        """The answer for a request that came before, if it did."""
+        if key in self._safe:
+            return _finished()
+        same = self._open.get(key)
+        return same and same.done
 
-    def _is_stuck(self) -> bool:
-        since = self._since
-        return bool(since) and time.monotonic() - since > STUCK
-
-    def _run(self) -> None:
-        while (batch := self._collect()) is not None:
-            if batch:
-                self._write(batch)
-            self._write_quarantine()
-        self._write_quarantine(now=True)
-
-    def _write_quarantine(self, now: bool = False) -> None:
-        with self._watched():
-            self._quarantine.write(now)
-
-    @contextmanager
-    def _watched(self) -> Generator[None]:
-        """For an insert: while it is stuck, others do not wait behind it."""
-        self._since = time.monotonic()
-        try:
-            yield
-        finally:
-            self._since = 0.0
-
-    def _collect(self) -> list[_Request] | None:
-        """The next batch; empty when none came for a while, None when there will be none."""
-        try:
-            first = self._queue.get(timeout=_LOOK_SECONDS)
-        except Empty:
-            return []
-        if first is None:
-            return None
-        batch, items, deadline = [first], first.entry.items, time.monotonic() + LINGER
-        while items < ENOUGH and (request := self._next(deadline, len(batch))):
-            batch.append(request)
-            items += request.entry.items
-        self._company = len(batch)
-        return batch
-
-    def _next(self, deadline: float, so_far: int) -> _Request | None:
-        left = max(0.0, deadline - time.monotonic())
-        pause = QUIET if self._company == 1 else LULL
-        try:
-            request = self._queue.get(timeout=left if so_far < self._company else min(pause, left))
-        except Empty:
-            return None
-        if request is None:
-            self._queue.put(None)  # the end, for the next round
+    def _opened(self, entry: Entry) -> Request:
+        if self._closed or self._waiting > MOST_BYTES:
+            self._tally.add(entry.signal, refused=entry.items)
+            raise unavailable("the collector is stopping: send again" if self._closed else _FULL)
+        request = Request(entry)
+        request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
+        self._open[entry.key] = request
+        self._waiting += len(entry.block)
         return request
 
-    def _write(self, batch: list[_Request]) -> None:
-        requests = {request.entry.key: request for request in batch}
-        with self._watched():
-            outcome = self._inserter.insert(request.entry for request in batch)
-        self._settle(outcome, requests)
+    def _keep(self, request: Request, drainer: Drainer) -> None:
+        """Into the spool; where its disk fails, into the store."""
+        try:
+            drainer.keep(request.entry)
+        except SpoolFull:
+            self._fail(request, unavailable(_FULL))
+        except OSError as error:
+            _log.warning("the spool does not take a request, which goes into the store at once: %s", error)
+            self._batches.put(request)
+        else:
+            self._succeed(request)
 
-    def _settle(self, outcome: Outcome, requests: Mapping[Key, _Request]) -> None:
+    def _run(self) -> None:
+        while (batch := self._batches.take()) is not None:
+            if batch:
+                self._write(batch)
+            self._quarantine.write()
+        self._quarantine.write(now=True)
+
+    def _write(self, batch: list[Request]) -> None:
+        requests = {request.entry.key: request for request in batch}
+        outcome = self._inserter.insert(request.entry for request in batch)
         for entry in outcome.stored:
             self._succeed(requests[entry.key], stored=entry.items)
         for entry, reason in outcome.refused:
             self._quarantine.add_whole(entry, reason)
             self._fail(requests[entry.key], invalid(f"the store refuses these {entry.signal.item}s: {reason}"))
-        for _, together in groupby(outcome.failed, key=lambda one: id(one[1])):
-            self._keep([requests[entry.key] for entry, _ in together], blocked=True)
+        for entry, _ in outcome.failed:
+            self._fail(requests[entry.key], unavailable(_FULL))
 
-    def _keep(self, requests: list[_Request], blocked: bool = False) -> None:
-        """Into the spool, or else back to the senders. blocked: since the store did not take an insert."""
-        if self._drainer and self._drainer.keep([request.entry for request in requests], blocked):
-            for request in requests:
-                self._succeed(request)
-        else:
-            for request in requests:
-                self._fail(request, unavailable(_FULL))
-
-    def _relieve(self) -> None:
-        """While an insert is stuck, what waits behind it goes into the spool."""
-        while not self._closed.wait(_LOOK_SECONDS):
-            if self._is_stuck() and (waiting := self._all_queued()):
-                self._keep(waiting, blocked=True)
-
-    def _all_queued(self) -> list[_Request]:
-        found: list[_Request] = []
-        try:
-            while (request := self._queue.get_nowait()) is not None:
-                found.append(request)
-            self._queue.put(None)
-        except Empty:
-            pass
-        return found
-
-    def _succeed(self, request: _Request, stored: int = 0) -> None:
+    def _succeed(self, request: Request, stored: int = 0) -> None:
         key = request.entry.key
         with self._lock:
-            del self._open[key]
-            self._queued -= len(request.entry.block)
-            self._stored[key] = None
-            if len(self._stored) > REMEMBERED:
-                self._stored.popitem(last=False)
+            self._close(request)
+            self._safe[key] = None
+            if len(self._safe) > REMEMBERED:
+                self._safe.popitem(last=False)
             self._tally.add(request.entry.signal, stored=stored)
         request.done.set_result(None)
 
-    def _fail(self, request: _Request, refusal: Refusal) -> None:
+    def _fail(self, request: Request, refusal: Refusal) -> None:
         with self._lock:
-            del self._open[request.entry.key]
-            self._queued -= len(request.entry.block)
+            self._close(request)
             self._tally.add(request.entry.signal, refused=request.entry.items)
         request.done.set_exception(refusal)
+
+    def _close(self, request: Request) -> None:
+        del self._open[request.entry.key]
+        self._waiting -= len(request.entry.block)
 
 
 def _finished() -> Future[None]:
