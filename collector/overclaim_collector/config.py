@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from overclaim._errors import InputError
 from overclaim_collector.addresses import is_loopback
 from overclaim_detectors import _token
+from overclaim_detectors._wanted import wanted
+from overclaim_detectors.hiding import without_password
 from overclaim_detectors.opening import DEFAULT_URL, resolved
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 _TOKENS = ("token", "ingest_token")
 # What no message may show.
 _SECRETS = frozenset({*_TOKENS, "forward_headers"})
+_ONLY_VARIABLES = frozenset({"detect", "forward_headers"})
+_LONGEST_SHOWN = 80  # characters
 
 
 class ServeConfig(BaseModel):
@@ -44,7 +49,7 @@ class ServeConfig(BaseModel):
     ingest_token: SecretStr | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
-    max_disk_gib: Annotated[float, Field(gt=0)] | None = None
+    max_disk_gib: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     memory_mib: Annotated[int, Field(ge=768)] = 1536
     durability: Literal["fsync", "os"] = "fsync"
     spool_dir: Path | None = None
@@ -81,6 +86,11 @@ class ServeConfig(BaseModel):
             raise ValueError("a token for sending needs another one for all the rest: give that with --token-file")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("--tls-cert and --tls-key go together: give both or none")
+        if self.max_disk_gib is not None and _is_cluster(self.store):
+            raise ValueError(
+                "--max-disk-gib (or OVERCLAIM_MAX_DISK_GIB) is for a store on one server, and the servers of a cluster "
+                "have disks of their own: leave it out, and use --retention-days"
+            )
         return self
 
     @property
@@ -113,9 +123,15 @@ def load(given: Mapping[str, object], environment: Mapping[str, str]) -> ServeCo
 
 def _said(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:
-        return message
+        return wanted(first)
     name = str(first["loc"][0])
-    shown = "what it is" if name in _SECRETS else repr(first["input"])
-    return f"--{name.replace('_', '-')} (or OVERCLAIM_{name.upper()}) cannot be {shown}: {message}"
+    variable = f"OVERCLAIM_{name.upper()}"
+    option = variable if name in _ONLY_VARIABLES else f"--{name.replace('_', '-')} (or {variable})"
+    shown = "what it is" if name in _SECRETS else without_password(repr(first["input"]))[:_LONGEST_SHOWN]
+    return f"{option} cannot be {shown}: {wanted(first)}"
+
+
+def _is_cluster(store: str) -> bool:
+    parts = urlsplit(store)
+    return parts.scheme.startswith("clickhouse") and "cluster" in parse_qs(parts.query)

@@ -6,7 +6,8 @@ import argparse
 import json
 import logging
 import os
-from dataclasses import asdict
+import socket
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,10 +101,26 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _say_ready(addresses: Addresses, ready_file: Path | None) -> None:
+    usable = replace(addresses, http=_usable(addresses.http), grpc=_usable(addresses.grpc))
     if ready_file is not None:
-        _write_whole(ready_file, json.dumps({**asdict(addresses), "pid": os.getpid()}))
-    print(f"ready http={addresses.http} grpc={addresses.grpc} store={addresses.store}", flush=True)
-    print("Point OTEL_EXPORTER_OTLP_ENDPOINT at the http address; stop with Ctrl-C.", flush=True)
+        _write_whole(ready_file, json.dumps({**asdict(usable), "pid": os.getpid()}))
+    others = f", on other machines at {_of_others(usable.http)}" if usable != addresses else ""
+    print(f"ready http={usable.http} grpc={usable.grpc} store={usable.store}", flush=True)
+    print(f"Point OTEL_EXPORTER_OTLP_ENDPOINT at the http address{others}; stop with Ctrl-C.", flush=True)
+
+
+def _usable(address: str) -> str:
+    """An address that one can send to: 0.0.0.0 is none, and stands in no certificate."""
+    from overclaim_collector.addresses import reachable, with_port
+
+    scheme, slashes, rest = address.rpartition("//")
+    host, _, port = rest.rpartition(":")
+    return f"{scheme}{slashes}{with_port(reachable(host), int(port))}"
+
+
+def _of_others(http: str) -> str:
+    scheme, port = http.partition(":")[0], http.rpartition(":")[2]
+    return f"{scheme}://{socket.gethostname()}:{port}"
 
 
 def _write_whole(path: Path, text: str) -> None:

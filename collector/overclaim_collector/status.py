@@ -95,6 +95,8 @@ class Status:
             counts = self.forwarder.counts
             fates = {name: getattr(counts, name) for name in ("delivered", "full", "refused", "given_up")}
             yield counter("overclaim_forward_requests_total", "Requests to be passed on, by fate.", fates, "fate")
+            failing = "For how long the other endpoint has taken nothing, 0 while it answers."
+            yield gauge("overclaim_forward_failing_seconds", failing, self.forwarder.failing_seconds)
             yield gauge("overclaim_forward_waiting_requests", "Requests that wait to be passed on.", counts.waiting)
             yield gauge("overclaim_forward_waiting_bytes", "What these take in memory.", counts.bytes)
 

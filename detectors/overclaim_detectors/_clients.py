@@ -22,6 +22,7 @@ from overclaim_detectors.store import MAX_ANSWER, Params, QueryError, Rows
 # Its errors reach the user as ours: once is enough.
 logging.getLogger("clickhouse_connect").propagate = False
 logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+logging.getLogger("urllib3.connectionpool").addFilter(lambda record: not str(record.msg).startswith("Retrying ("))
 
 # One JSON list per line: the names, then the rows.
 JSON_LINES = "JSONCompactEachRowWithNames"
@@ -191,7 +192,11 @@ def too_large(limit: int) -> QueryError:
 
 
 def _rows(clients: Clients, sql: str, params: Params | None) -> Rows:
-    result = guarded(clients, lambda client: client.query(sql, parameters=dict(params or {})))
+    return guarded(clients, lambda client: _all_of(client.query(sql, parameters=dict(params or {}))))
+
+
+def _all_of(result: Any) -> Rows:
+    """The rows of a result. Those of a server come while they are read, and so does an error in the middle."""
     return Rows(tuple(result.column_names), [tuple(row) for row in result.result_rows])
 
 

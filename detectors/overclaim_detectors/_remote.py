@@ -10,7 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, RemoteDisconnected
+from ssl import SSLCertVerificationError
 from typing import Any, NoReturn, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from overclaim_detectors import _token
 from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_OTHER_NAME = (62, 64)  # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
 
 
 class RemoteStore:
@@ -130,7 +132,9 @@ class RemoteStore:
         except HTTPError as error:
             raise self._refusal(error) from error
         except (OSError, HTTPException, ValueError) as error:
-            raise StoreError(f"no answer from {self.url} ({error}): is `overclaim serve` running there?") from error
+            if isinstance(reason := getattr(error, "reason", error), SSLCertVerificationError):
+                raise StoreError(f"{self.url} is not trusted: {_certificate(reason, self.url)}") from error
+            raise StoreError(f"no answer from {self.url} ({error}): {_of_none(self.url, error)}") from error
 
     def _refusal(self, error: HTTPError) -> StoreError:
         """What our server says when it refuses; other servers have other words."""
@@ -144,6 +148,22 @@ class RemoteStore:
             return QueryError(str(json.load(error)["error"]))
         except (OSError, HTTPException, ValueError, LookupError, TypeError):
             return self._somebody_else()
+
+
+def _of_none(url: str, error: Exception) -> str:
+    if isinstance(error, RemoteDisconnected) and url.startswith("http://"):
+        return "is it an `overclaim serve`, and with --tls-cert? Then its address begins with https://"
+    return "is `overclaim serve` running there?"
+
+
+def _certificate(error: SSLCertVerificationError, url: str) -> str:
+    """What is wrong with a server's certificate, and what helps."""
+    why = error.verify_message.rstrip(".")
+    if error.verify_code in _OTHER_NAME:
+        cure = f"use --store {urlsplit(url).scheme}://NAME:{urlsplit(url).port}, with a name that stands in it"
+        return f"its certificate is for another name ({why}): {cure}"
+    cure = "set SSL_CERT_FILE to the file of its --tls-cert, or of the CA that signed it"
+    return f"its certificate cannot be verified ({why}): {cure}"
 
 
 def _opener(url: str) -> OpenerDirector:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from shlex import quote
 from typing import Any
 
 from overclaim._errors import OverclaimError
 from overclaim.doctor import Check
 from overclaim_detectors import damage, on_the_way, sql
 from overclaim_detectors._remote import RemoteStore
+from overclaim_detectors.hiding import without_password
 from overclaim_detectors.migrate import available
 from overclaim_detectors.opening import DEFAULT_URL, open_store, resolved, store_path
 from overclaim_detectors.report import with_tables
@@ -18,16 +20,21 @@ from overclaim_detectors.store import Store
 
 LITTLE_SPACE = 1 << 30  # bytes; merges of parts need room for a copy
 MOST_REASONS = 5
+_REFUSED = (
+    "SELECT Received, Signal, Reason, Items, base64Encode(Content) AS ContentInBase64 "
+    "FROM overclaim_quarantine ORDER BY Received"
+)
 PATIENCE_SECONDS = 60.0  # spans that wait longer for a pass wait for one that is not made
 
 
 def checks(args: argparse.Namespace) -> Iterator[Check]:
-    """The checks of the store that commands use by default; none where no store can be used in this install."""
-    url = resolved(str(getattr(args, "store", None) or DEFAULT_URL))
+    """The checks of a store, else of the one that commands use by default; none where this install can use none."""
+    given = str(getattr(args, "store", None) or DEFAULT_URL)
+    url, option = resolved(given), _option(given)
     if not find_spec("clickhouse_connect") or (url.startswith("chdb") and not find_spec("chdb")):
         return
     if url.startswith("chdb") and not store_path(url).is_dir():
-        yield Check("note", "store", f"none at {store_path(url)} yet", "overclaim serve makes one")
+        yield Check("note", "store", f"none at {store_path(url)} yet", f"overclaim serve{option} makes one")
         return
     try:
         store = open_store(url, read_only=True)
@@ -35,7 +42,7 @@ def checks(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("bad", "store", str(error))
         return
     try:
-        yield from _of(store)
+        yield from _of(store, option)
         if getattr(args, "check_parts", False):
             yield from _looked_for(store)
     except OverclaimError as error:
@@ -44,17 +51,22 @@ def checks(args: argparse.Namespace) -> Iterator[Check]:
         store.close()
 
 
-def _of(store: Store) -> Iterator[Check]:
+def _option(given: str) -> str:
+    """What commands need so that they go to this store; nothing where they do so by themselves."""
+    return "" if resolved(given) == resolved(DEFAULT_URL) else f" --store {quote(without_password(given))}"
+
+
+def _of(store: Store, option: str) -> Iterator[Check]:
     yield from _where(store)
     (engine,) = store.query("SELECT version()").rows[0]
     yield Check("ok", "store engine", f"ClickHouse {engine}")
-    yield _schema(store)
+    yield _schema(store, option)
     yield from _put_aside(store)
     yield from _met(store)
-    yield _disk(store)
-    yield _passes(store)
+    yield _disk(store, option)
+    yield _passes(store, option)
     yield _lost(store)
-    yield from _quarantine(store)
+    yield from _quarantine(store, option)
     yield from _on_the_way(store)
 
 
@@ -78,14 +90,16 @@ def _detector(said: Mapping[str, Any]) -> Check:
     return Check("bad", "detectors", f"{state}: {said.get('error', '')}", "see the log of the server")
 
 
-def _schema(store: Store) -> Check:
+def _schema(store: Store, option: str) -> Check:
     applied = with_tables(lambda: store.query("SELECT max(Number) FROM overclaim_migrations")).rows[0][0]
     known = max(migration.number for migration in available(sql.root() / "schema"))
     if applied == known:
         return Check("ok", "store schema", f"{applied:03d}, as this version has it")
     if applied > known:
         return Check("bad", "store schema", f"{applied:03d}; this version knows up to {known:03d}", "upgrade overclaim")
-    cure = "the next overclaim serve or detect brings it up to date"
+    cure = f"the next overclaim serve{option} brings it up to date, overclaim detect{option} too"
+    if isinstance(store, RemoteStore):
+        cure = "start its overclaim serve again, with this version"
     return Check("note", "store schema", f"{applied:03d}; this version has {known:03d}", cure)
 
 
@@ -123,25 +137,29 @@ def _damaged(one: damage.Damage) -> Check:
     return Check("bad", "store files", f"{one}", f"{cure}; its rows are lost, all others can be read")
 
 
-def _disk(store: Store) -> Check:
+def _disk(store: Store, option: str) -> Check:
     free, total, taken, largest = store.query(sql.load("doctor/disk")).rows[0]
     most = f", most of it by {largest}" if largest else ""
     said = f"{_gib(taken)} taken{most}; {_gib(free)} of {_gib(total)} free"
     if free >= LITTLE_SPACE:
         return Check("ok", "store disk", said)
-    return Check("bad", "store disk", said, "make room, or keep less: overclaim serve --retention-days, --max-disk-gib")
+    serve = "its overclaim serve" if isinstance(store, RemoteStore) else f"overclaim serve{option}"
+    cure = f"make room, or keep less: {serve} with --retention-days or --max-disk-gib"
+    return Check("bad", "store disk", said, cure)
 
 
 def _gib(size: int) -> str:
     return f"{size / (1 << 30):.1f} GiB"
 
 
-def _passes(store: Store) -> Check:
+def _passes(store: Store, option: str) -> Check:
     since, waiting, rows = store.query(sql.load("doctor/lag")).rows[0]
     last = "none yet" if since < 0 else f"the last one with work {since:.0f} s ago"
     if waiting <= PATIENCE_SECONDS:
         return Check("ok", "detection passes", last)
-    cure = "overclaim detect judges them; overclaim serve does so by itself"
+    cure = f"overclaim detect{option} judges them; overclaim serve{option} does so by itself"
+    if isinstance(store, RemoteStore):
+        cure = "its server judges them unless it runs with --no-detect; its log says what keeps it from that"
     return Check("note", "detection passes", f"{last}; {rows} arrivals wait, the oldest for {waiting:.0f} s", cure)
 
 
@@ -155,7 +173,7 @@ def _lost(store: Store) -> Check:
     return Check("note", "spans", found, cure)
 
 
-def _quarantine(store: Store) -> Iterator[Check]:
+def _quarantine(store: Store, option: str) -> Iterator[Check]:
     """What was refused, and why; nothing where the store is older than its quarantine."""
     if not store.query(sql.load("doctor/tables"), {"table": "overclaim_quarantine"}).rows:
         return
@@ -165,7 +183,10 @@ def _quarantine(store: Store) -> Iterator[Check]:
         return
     reasons = "; ".join(f"{items} of {signal}: {why}" for signal, why, items, _ in found[:MOST_REASONS])
     more = f"; and {len(found) - MOST_REASONS} reasons more" if len(found) > MOST_REASONS else ""
-    cure = "senders were told; what they sent: overclaim query 'SELECT * FROM overclaim_quarantine ORDER BY Received'"
+    cure = (
+        f"senders were told; when, why, and what they sent: overclaim query {quote(_REFUSED)}{option} --format jsonl\n"
+        "      ContentInBase64 is protobuf, or JSON: base64 -d unpacks it, protoc --decode_raw reads the protobuf"
+    )
     yield Check("note", "quarantine", f"refused in the last 7 days: {reasons}{more}", cure)
 
 

@@ -16,6 +16,7 @@ SPOOL: Final = "spool"
 _DAMAGED: Final = "*.damaged"
 _SEGMENTS: Final = "*.segment"
 _FATES: Final = ("full", "refused", "given_up")
+_KEPT: Final = "our own store has the traces and log records"
 
 
 def of_server(figures: Mapping[str, float]) -> Iterator[Check]:
@@ -54,13 +55,25 @@ def _lost(found: str) -> Check:
 
 
 def _passed_on(figures: Mapping[str, float]) -> Check:
-    fates = {fate: figures.get(f'overclaim_forward_requests_total{{fate="{fate}"}}', 0) for fate in _FATES}
     delivered = figures['overclaim_forward_requests_total{fate="delivered"}']
-    if not any(fates.values()):
-        return Check("ok", "forwarding", f"{delivered:.0f} requests passed on, none dropped")
-    dropped = ", ".join(f"{count:.0f} {fate.replace('_', ' ')}" for fate, count in fates.items() if count)
-    cure = "our own store has them; see the log of the server, the other endpoint, and --forward-mib"
-    return Check("note", "forwarding", f"{delivered:.0f} requests passed on, dropped: {dropped}", cure)
+    waiting = figures.get("overclaim_forward_waiting_requests", 0)
+    counts = {fate: figures.get(f'overclaim_forward_requests_total{{fate="{fate}"}}', 0) for fate in _FATES}
+    dropped = ", ".join(f"{count:.0f} {fate.replace('_', ' ')}" for fate, count in counts.items() if count)
+    parts = (f"{delivered:.0f} requests passed on", f"{waiting:.0f} waiting" if waiting else "", _so(dropped))
+    found = ", ".join(filter(None, parts))
+    if failing := figures.get("overclaim_forward_failing_seconds", 0):
+        cure = f"start it, or mend --forward; {_KEPT}, and what waits longer than five minutes is not passed on"
+        return Check("bad", "forwarding", f"the other endpoint has taken nothing for {failing:.0f} s: {found}", cure)
+    if dropped:
+        cure = f"{_KEPT}; see the log of the server, the other endpoint, and --forward-mib"
+        return Check("note", "forwarding", found, cure)
+    if not delivered and not waiting:
+        return Check("ok", "forwarding", "nothing came yet that could be passed on, so the other endpoint is not tried")
+    return Check("ok", "forwarding", found)
+
+
+def _so(dropped: str) -> str:
+    return f"dropped: {dropped}" if dropped else "none dropped"
 
 
 def _mib(size: float) -> str:

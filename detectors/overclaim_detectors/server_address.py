@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, FilePath, ValidationError
 
 from overclaim._errors import InputError
+from overclaim_detectors._wanted import wanted
 from overclaim_detectors.cluster import Cluster
 from overclaim_detectors.hiding import without_password
 
@@ -115,7 +116,7 @@ def _options(parts: SplitResult) -> ServerOptions:
         if name not in ServerOptions.model_fields:
             known = ", ".join(ServerOptions.model_fields)
             raise _unusable(parts.geturl(), f"there is no option {name!r}; there are {known}") from error
-        raise _unusable(parts.geturl(), f"{name} cannot be {first['input']!r}: {first['msg']}") from error
+        raise _unusable(parts.geturl(), f"{name} cannot be {first['input']!r}: {wanted(first)}") from error
 
 
 def _refuse_tls_without_tls(parts: SplitResult, options: ServerOptions) -> None:

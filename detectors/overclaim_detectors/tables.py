@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from overclaim_detectors import sql
+from overclaim_detectors import sql, variants
 
 _TABLE = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW|VIEW) IF NOT EXISTS (\w+)")
-_ADDITION = re.compile(r"ALTER TABLE (\w+) ADD COLUMN IF NOT EXISTS\n")
+_CHANGE = re.compile(r"ALTER TABLE (\w+) (?:ADD COLUMN IF NOT EXISTS|MODIFY COLUMN IF EXISTS)\n")
+_DROPPED = re.compile(r"DROP VIEW IF EXISTS (\w+)")
 _PASSES_ON = "ENGINE = Null"
 _COLUMN = re.compile(r"^    (?P<name>[\w.]+) (?P<type>[A-Z]\w*)(?P<rest>[^\n]*)", re.M)
 _COMMENT = re.compile(r"COMMENT '((?:[^']|'')*)'")
 _OPENING = re.compile(r"\n? *\(")
+_FILLS = re.compile(r"CREATE MATERIALIZED VIEW")
+_SHOWN = re.compile(r"^    (?:[^\n]* AS )?`?([A-Z][\w.]*)`?,?$", re.M)
 _NO_COLUMNS = ("INDEX", "PROJECTION", "CONSTRAINT")
 
 
@@ -37,27 +40,40 @@ class Table:
 
 def tables() -> list[Table]:
     """All tables that keep something and all views, in the order in which they are made."""
-    made = [table for name in sql.names("schema") for table in _tables(sql.header(name), sql.load(name))]
-    added = [_addition(text) for name in sql.names("schema") for text in sql.statements(sql.load(name))]
-    return [
-        _with(table, [column for name, columns in added if name == table.name for column in columns]) for table in made
+    texts = [(name, text) for name in sql.names("schema") for text in sql.statements(sql.load(name))]
+    changes = [_change(text) for _, text in texts]
+    dropped = {match[1] for _, text in texts if (match := _DROPPED.search(text))}
+    made = [table for name, text in texts for table in _made(sql.header(name), text) if table.name not in dropped]
+    whole = [
+        _with(table, [column for name, columns in changes if name == table.name for column in columns])
+        for table in made
     ]
+    return [*whole, _spans(next(table for table in whole if table.name == variants.SPANS))]
 
 
-def _with(table: Table, added: list[Column]) -> Table:
-    return replace(table, columns=(*table.columns, *added))
+def _spans(of: Table) -> Table:
+    """The view in front of the table of spans, which shows some of its columns."""
+    name = f"variants/{variants.OWN}"
+    known = {column.name: column for column in of.columns}
+    return Table(variants.VIEW, sql.header(name), tuple(known[shown] for shown in _SHOWN.findall(sql.load(name))))
 
 
-def _addition(statement: str) -> tuple[str, tuple[Column, ...]]:
-    """The table to which a later statement adds columns, and these."""
-    match = _ADDITION.search(statement)
+def _with(table: Table, changed: list[Column]) -> Table:
+    """The table with columns that are new, or that take the place of those with their names."""
+    columns = {column.name: column for column in (*table.columns, *changed)}
+    return replace(table, columns=tuple(columns.values()))
+
+
+def _change(statement: str) -> tuple[str, tuple[Column, ...]]:
+    """The table to which a later statement adds columns, or in which it changes some, and these."""
+    match = _CHANGE.search(statement)
     return (match[1], tuple(_columns(statement))) if match else ("", ())
 
 
-def _tables(about: str, text: str) -> Iterator[Table]:
-    for statement in sql.statements(text):
-        if _PASSES_ON not in statement and (match := _TABLE.search(statement)):
-            yield Table(match[1], about, tuple(_columns(statement)))
+def _made(about: str, statement: str) -> Iterator[Table]:
+    if _PASSES_ON not in statement and (match := _TABLE.search(statement)):
+        # What fills another table has no columns of its own.
+        yield Table(match[1], about, () if _FILLS.search(statement) else tuple(_columns(statement)))
 
 
 def _columns(statement: str) -> Iterator[Column]:

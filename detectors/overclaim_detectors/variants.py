@@ -16,7 +16,7 @@ from overclaim_detectors.store import Store
 
 VIEW: Final = "overclaim_spans"
 OWN: Final = "map"  # the form of our own table
-_SPANS: Final = "otel_traces"
+SPANS: Final = "otel_traces"
 _NEEDED: Final = (
     "Timestamp", "TraceId", "SpanId", "ParentSpanId", "TraceState", "SpanName", "SpanKind", "ServiceName",
     "ResourceAttributes", "SpanAttributes", "Duration", "StatusCode", "StatusMessage",
@@ -32,7 +32,7 @@ def fit(store: Store) -> str:
     Raises:
         StoreError: otel_traces has a form that we do not know.
     """
-    form = form_of(_columns(store, _SPANS))
+    form = form_of(_columns(store, SPANS))
     mark = _mark(form)
     made = {row[0]: row[2] for row in store.query(sql.load("variants/made"), {"names": [VIEW]}).rows}
     if made.get(VIEW) != mark:
@@ -46,7 +46,7 @@ def check(store: Store) -> None:
     Raises:
         StoreError: as form_of.
     """
-    if columns := _columns(store, _SPANS):
+    if columns := _columns(store, SPANS):
         form_of(columns)
 
 
@@ -76,7 +76,7 @@ def _kind(of: str) -> str:
 
 def _unknown(why: str) -> StoreError:
     return StoreError(
-        f"{_SPANS} is a table that neither overclaim nor a known release of the OpenTelemetry Collector makes: {why};"
+        f"{SPANS} is a table that neither overclaim nor a known release of the OpenTelemetry Collector makes: {why};"
         " choose another database, or let `overclaim serve` or the Collector make the table"
     )
 

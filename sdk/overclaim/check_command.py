@@ -25,6 +25,7 @@ inputs (found out by looking, plain or .gz, "-" for standard input):
   chat transcripts   JSON or JSON lines in OpenAI chat form, one run {"messages": [...]} a line, or a list of runs;
                      .yaml with the extra [yaml]. A run may also carry id, agent, tools, child_spans and trace.
   OTLP traces        JSON ("resourceSpans", also one request a line) or binary protobuf (.pb)
+  OTLP log records   JSON ("resourceLogs"): what they tell of the spans of the same traces, in these files or in others
 
 limits: 256 MiB a line or document, 10 million JSON values, 3 million protobuf messages, 4 MiB and 1 million values a
 YAML document, 1 GiB unpacked from .gz, 200,000 lines without a run

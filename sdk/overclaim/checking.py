@@ -2,7 +2,7 @@
 
 Where normals are learned from the files themselves, runs wait on disk until the last file is read; otherwise
 transcripts are judged one by one as they are read. Spans are kept until the last file is read in any case, since one
-trace may be spread over several lines and files.
+trace may be spread over several lines and files, and so may what log records tell of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from overclaim.outcome.model import Judgement, Run
 from overclaim.outcome.normals import Normals, apply
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
 from overclaim.reading.dialects import lean
-from overclaim.reading.input_files import Blob, Document, Piece, Problem, read_file
+from overclaim.reading.input_files import Blob, Document, Piece, Problem, name_of, read_file
+from overclaim.reading.log_records import with_logs
 from overclaim.reading.otlp_files import Decoded, decode_json, decode_protobuf
+from overclaim.reading.otlp_logs import Logs
 from overclaim.reading.spans import Span
 from overclaim.reading.spool import Spool
 from overclaim.reading.traces import runs
@@ -28,7 +30,7 @@ from overclaim.reading.transcripts import Transcript, read_document
 if TYPE_CHECKING:
     from overclaim.procedures import Procedure
 
-_OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resourceProfiles")
+_SIGNALS = frozenset({"resourceSpans", "resourceLogs", "resourceMetrics", "resourceProfiles"})
 _NO_RUNS = "holds no run of an agent"
 _INSTRUMENT = "give chat transcripts, or spans of an instrumented agent"
 
@@ -45,11 +47,16 @@ class Checked:
 
 @dataclass(slots=True)
 class _Spans:
-    """The spans read so far, and for each trace the file it came from and its start."""
+    """The spans read so far, and for each trace the file it came from and its start; the log records beside them.
+
+    logged: the traces that the log records of each file belong to.
+    """
 
     spans: list[Span] = field(default_factory=list[Span])
     files: dict[str, str] = field(default_factory=dict[str, str])
     started: dict[str, int] = field(default_factory=dict[str, int])
+    logs: Logs = field(default_factory=Logs)
+    logged: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def add(self, file: str, spans: Iterable[Span]) -> None:
         for span in spans:
@@ -58,8 +65,28 @@ class _Spans:
             earliest = self.started.setdefault(span.trace_id, span.start_ns)
             self.started[span.trace_id] = min(earliest, span.start_ns)
 
+    def add_logs(self, file: str, document: object) -> None:
+        if "resourceLogs" in mapping(document):
+            self.logged.setdefault(file, set()).update(self.logs.add(document))
+
     def runs(self, rules: ToolRules) -> list[Run]:
-        return sorted(runs(self.spans, rules), key=lambda run: self.started[run.trace_id])
+        return sorted(runs(self._told(), rules), key=lambda run: self.started[run.trace_id])
+
+    def _told(self) -> list[Span]:
+        """The spans with what the log records of their traces tell."""
+        if not self.logged:
+            return self.spans
+        by_trace: dict[str, list[Span]] = {}
+        for span in self.spans:
+            by_trace.setdefault(span.trace_id, []).append(span)
+        return [span for trace, spans in by_trace.items() for span in with_logs(spans, self.logs.of(trace, spans))]
+
+    def without_spans(self) -> Iterator[str]:
+        """The files that hold log records of other traces alone, or of none."""
+        with_spans = set(self.files.values())
+        for file, traces in self.logged.items():
+            if file not in with_spans and traces.isdisjoint(self.files):
+                yield file
 
 
 def check_files(
@@ -129,6 +156,8 @@ def read_runs(paths: Iterable[str], rules: ToolRules = NO_RULES) -> Iterator[Tra
     for file in dict.fromkeys(kept.files.values()):
         if file not in found:
             yield Problem(file, "file", _NO_RUNS, _INSTRUMENT)
+    for file in kept.without_spans():
+        yield Problem(file, "file", f"{_NO_RUNS}, and no log record of a span that was given", _INSTRUMENT)
 
 
 def _read_file(path: str, kept: _Spans, rules: ToolRules) -> Iterator[Transcript | Problem]:
@@ -138,7 +167,7 @@ def _read_file(path: str, kept: _Spans, rules: ToolRules) -> Iterator[Transcript
         for found in _read_piece(piece, kept, rules):
             something = something or not isinstance(found, Problem) or found.fatal
             yield found
-    if not something and len(kept.spans) == before:
+    if not something and len(kept.spans) == before and name_of(path) not in kept.logged:
         yield Problem(path, "file", _NO_RUNS, _INSTRUMENT)
 
 
@@ -147,17 +176,18 @@ def _read_piece(piece: Piece, kept: _Spans, rules: ToolRules) -> Iterator[Transc
         yield piece
     elif isinstance(piece, Blob):
         yield from _read_blob(piece, kept)
-    elif spans := _span_documents(piece):
-        for document in spans:
-            yield from _keep(decode_json(document), piece.file, piece.place, kept)
-    elif not any(signal in mapping(piece.value) for signal in _OTHER_SIGNALS):
+    elif requests := _otlp_requests(piece):
+        for request in requests:
+            yield from _keep(decode_json(request), piece.file, piece.place, kept)
+            kept.add_logs(piece.file, request)
+    else:
         yield from read_document(piece, rules)
 
 
-def _span_documents(document: Document) -> list[object]:
-    """Return the OTLP requests in a document: itself, or all items of a list of them."""
+def _otlp_requests(document: Document) -> list[object]:
+    """Return the OTLP requests in a document, of any signal: itself, or all items of a list of them."""
     found = items(document.value) or [document.value]
-    return found if all("resourceSpans" in mapping(item) for item in found) else []
+    return found if all(_SIGNALS & mapping(item).keys() for item in found) else []
 
 
 def _read_blob(blob: Blob, kept: _Spans) -> Iterator[Problem]:

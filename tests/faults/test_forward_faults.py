@@ -183,19 +183,40 @@ def test_answers_that_make_no_sense_are_answers(body: bytes) -> None:
 def test_secrets_are_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     """What must be shown to the endpoint shows in no log and no representation, even where an answer repeats it."""
     caplog.set_level(logging.DEBUG)
-    said = Answer(401, b"unknown token s3cret-t0ken, Bearer s3cret-t0ken, and hunter22")
-    with endpoint(answer=lambda _: said) as other:
-        url = other.url.replace("//", "//ann:hunter22@")
-        with forwarding(url, headers="Authorization=Bearer%20s3cret-t0ken,x-team=a%2Cb") as forwarder:
-            send(forwarder, 1)
-            assert settled(forwarder).refused == 1
-            shown = repr(forwarder) + repr(forwarder.counts) + repr(Target(url, "a=s3cret-t0ken"))
+    said = Answer(401, b"unknown token s3cret-t0ken, Bearer s3cret-t0ken")
+    headers = "Authorization=Bearer%20s3cret-t0ken,x-team=a%2Cb"
+    with endpoint(answer=lambda _: said) as other, forwarding(other.url, headers=headers) as forwarder:
+        send(forwarder, 1)
+        assert settled(forwarder).refused == 1
+        shown = repr(forwarder) + repr(forwarder.counts) + repr(Target(other.url, "a=s3cret-t0ken"))
     assert other.got[0].headers["x-team"] == "a,b"
-    assert other.got[0].headers["authorization"].startswith("Basic ")
+    assert other.got[0].headers["authorization"] == "Bearer s3cret-t0ken"
     text = caplog.text + shown
     assert "HTTP 401 unknown token ***" in text
     assert "s3cret" not in text
-    assert "hunter22" not in text
+
+
+@pytest.mark.parametrize("url", ["http://ann:hunter22@h:4318", "https://hunter22@h", "http://:hunter22@h", "http://@h"])
+def test_a_password_in_the_address_is_refused(url: str) -> None:
+    """It would stand in the list of processes: the error names the variable that is for it, and does not repeat it."""
+    with pytest.raises(InputError, match="OVERCLAIM_FORWARD_HEADERS=authorization=Basic%20") as refused:
+        Target(url)
+    assert "hunter22" not in str(refused.value)
+
+
+def test_how_long_an_endpoint_takes_nothing_is_known() -> None:
+    """From the first failure on, and no longer once it answers."""
+    answers = [Answer(503)]
+    with endpoint(answer=lambda _: answers[0]) as other, forwarding(other.url) as forwarder:
+        assert forwarder.failing_seconds == 0
+        send(forwarder, 1)
+        other.wait(2)
+        assert 0 < (before := forwarder.failing_seconds) < 60
+        other.wait(3)
+        assert forwarder.failing_seconds > before
+        answers[0] = Answer()
+        assert settled(forwarder).delivered == 1
+        assert forwarder.failing_seconds == 0
 
 
 def test_a_bearer_token_is_not_replaced_by_one_from_netrc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from overclaim_collector.otlp.items import Refused
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.receivers.ingest import Ingest
 from overclaim_collector.refusal import Reason, Refusal
-from overclaim_collector.writing import drainer, quarantine
+from overclaim_collector.writing import drainer, moving, quarantine
 from overclaim_collector.writing.counts import Counts
 from overclaim_collector.writing.entry import Entry
 from overclaim_collector.writing.spool import Spool
@@ -239,7 +239,7 @@ def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monke
     """Neither a request that is refused for good, nor one that always fails by itself, holds up what stands behind."""
     monkeypatch.setattr("overclaim_collector.writing.drainer.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("overclaim_collector.writing.drainer.LONGEST_PAUSE", 0.1)
-    monkeypatch.setattr("overclaim_collector.writing.drainer.STRIKE_SECONDS", 0.5)
+    monkeypatch.setattr("overclaim_collector.writing.moving.STRIKE_SECONDS", 0.5)
     spooling.faulty.fault = lambda *_: StoreError("gone")
     assert refusals(spooling.submit(*map(entry, range(1, 9)))) == [None] * 8
     never, always = holds(2), holds(5)
@@ -260,9 +260,9 @@ def test_what_is_poison_leaves_the_spool_for_quarantine(spooling: Running, monke
 
 def test_what_fails_lets_others_pass(spooling: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that never gets in, read by itself, holds up neither those behind it nor those that come."""
-    monkeypatch.setattr(drainer, "READ_BYTES", 1)
+    monkeypatch.setattr(moving, "READ_BYTES", 1)
     monkeypatch.setattr(drainer, "LONGEST_PAUSE", 0.1)
-    monkeypatch.setattr(drainer, "STRIKE_SECONDS", 0.0)
+    monkeypatch.setattr(moving, "STRIKE_SECONDS", 0.0)
     bad = holds(1)
     spooling.faulty.fault = lambda *_: StoreError("gone")
     assert refusals(spooling.submit(*map(entry, range(1, 5)))) == [None] * 4
@@ -282,7 +282,7 @@ def test_a_full_spool_with_poison_lets_others_into_the_store(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though there is no room, it is put behind the others: these are stored, and new ones find room again."""
-    monkeypatch.setattr(drainer, "READ_BYTES", 1)
+    monkeypatch.setattr(moving, "READ_BYTES", 1)
     monkeypatch.setattr(drainer, "LINGER", 0.0)
     monkeypatch.setattr(drainer, "LONGEST_PAUSE", 0.05)
     spool = Spool(tmp_path, 4096, sync=False)
@@ -402,18 +402,19 @@ def test_the_next_run_stores_what_waits(store: Store, tmp_path: Path) -> None:
     assert (run.counts.received, run.balance(), run.rows()) == (5, 0, 5)
 
 
-def test_an_insert_that_the_end_of_the_process_cut_short_is_repeated_as_it_was(store: Store, tmp_path: Path) -> None:
+def test_an_insert_that_the_end_of_the_process_cut_short_is_repeated_as_it_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The store had taken it, and nobody noted it down: the next run sends the very same, which is stored once."""
     spool = Spool(tmp_path / "first", ROOM, sync=False)
-    run = Running(Faulty(store), Writer(Faulty(store), spool))
-    run.writer = Writer(run.faulty, spool)
+    run = Running(faulty := Faulty(store), Writer(faulty, spool))
     assert refusals(run.submit(*(entry(number, spans=3) for number in range(6)))) == [None] * 6
 
     def dying(_: int) -> None:
         if not (tmp_path / "second").exists():
             after_a_crash(tmp_path / "first", tmp_path / "second")
 
-    spool.done = dying
+    monkeypatch.setattr(spool, "done", dying)
     run.writer.start()
     until(lambda: run.counts.stored == 18)
     run.writer.stop(5)

@@ -5,6 +5,7 @@ The server is the real engine behind our own HTTP endpoint; see tests/support/cl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,11 @@ from overclaim._errors import InputError, StoreError
 from overclaim.cli import main
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.server import Server
+from overclaim_detectors import _server
 from overclaim_detectors.hiding import without_password
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.server_address import PASSWORD, PASSWORD_FILE, server_address
-from overclaim_detectors.store import QueryError, Store
+from overclaim_detectors.store import LIMITS, QueryError, Store
 
 SECRET = "hunter2"
 TOKEN = {"insert_deduplication_token": "one"}
@@ -112,11 +114,20 @@ def test_a_database_is_made_by_those_who_write(server: str) -> None:
     ("url", "why"),
     [
         ("clickhouse://u:hunter2@127.0.0.1/d?timeout=3", "there is no option 'timeout'; there are cluster, "),
-        ("clickhouse://u:hunter2@127.0.0.1/d?connect_timeout=soon", "connect_timeout cannot be 'soon'"),
-        ("clickhouse://u:hunter2@127.0.0.1/d?connect_timeout=0", "connect_timeout cannot be '0'"),
-        ("clickhouse://u:hunter2@127.0.0.1/d?cluster=a'b", "cluster cannot be"),
+        (
+            "clickhouse://u:hunter2@127.0.0.1/d?connect_timeout=soon",
+            "connect_timeout cannot be 'soon': give a whole number",
+        ),
+        ("clickhouse://u:hunter2@127.0.0.1/d?connect_timeout=0", "connect_timeout cannot be '0': give more than 0"),
+        (
+            "clickhouse://u:hunter2@127.0.0.1/d?cluster=a'b",
+            'cluster cannot be "a\'b": use letters, digits and the characters _ - . { }',
+        ),
         ("clickhouse://u:hunter2@127.0.0.1/d?verify=false", "verify is for TLS: write clickhouses://"),
-        ("clickhouses://u:hunter2@127.0.0.1/d?ca_cert=/nowhere", "ca_cert cannot be '/nowhere'"),
+        (
+            "clickhouses://u:hunter2@127.0.0.1/d?ca_cert=/nowhere",
+            "ca_cert cannot be '/nowhere': give the path of a file",
+        ),
         ("clickhouse://u:hunter2@127.0.0.1/d?cluster=a&cluster=b", "the option cluster is given twice"),
         ("clickhouse://u:hunter2@127.0.0.1/d;x", "'d;x' is no name of a database"),
         ("clickhouse://u:hunter2@127.0.0.1:99999/d", "Port out of range"),
@@ -184,6 +195,32 @@ def test_a_server_that_is_not_there_is_named(host: str) -> None:
         open_store(f"clickhouse://u:{SECRET}@{host}/d?connect_timeout=2")
     assert len(str(refused.value)) < 250
     assert SECRET not in str(refused.value)
+
+
+def test_an_answer_that_breaks_a_limit_is_an_error_with_a_cure(
+    server: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server says so in the middle of the answer: one line on stderr, exit 4, and no part of the answer."""
+    monkeypatch.setattr(_server, "LIMITS", {**LIMITS, "max_result_rows": 300_000})
+    question = ["query", "SELECT number FROM numbers(400000)", "--store", f"clickhouse://{server}/default"]
+    assert main(question) == 4
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert re.fullmatch(r"overclaim: Limit for result exceeded, .*: narrow the query, .*\n", said.err)
+
+
+def test_a_connection_that_is_tried_again_is_not_told_by_the_library(
+    server: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server is gone: the error says it once, in our words, and no line "Retrying (Retry(total=0, ..."."""
+    with relay(server) as between:
+        store = open_store(f"clickhouse://127.0.0.1:{between.port}/default")
+        assert store.query("SELECT 1").rows == [(1,)]
+    between.word, between.losing = b"", 1000
+    with pytest.raises(QueryError, match="refused"):
+        store.query("SELECT 1")
+    store.close()
+    assert "Retrying" not in caplog.text
 
 
 def test_an_insert_whose_answer_got_lost_is_stored_once(server: str, store: Store) -> None:

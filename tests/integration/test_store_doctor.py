@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+import shlex
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 import scripted_agents as agents
 from stores import receive
+from tests.support.migrated import made_store
 
+from overclaim.cli import main
 from overclaim.doctor import Check
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.server import Server
@@ -49,7 +53,8 @@ def test_what_is_wrong_is_named(store: Store, store_path: Path) -> None:
 
 def test_a_running_server_is_asked(tmp_path: Path) -> None:
     """Where a server owns the store, its process and its detectors are described."""
-    with Server(ServeConfig(store=f"chdb://{tmp_path}", http_port=0, grpc_port=0, detect=False)) as running:
+    store = f"chdb://{made_store(tmp_path)}"
+    with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False)) as running:
         said = found(running.addresses.http)
     assert "owned by process" in said["store"].found
     assert (said["detectors"].level, said["detectors"].found) == ("note", "off")
@@ -82,3 +87,28 @@ def test_what_was_refused_is_told(store: Store, store_path: Path) -> None:
     assert said.level == "note"
     assert "7 of traces: span id of zeros; 1 of logs: late" in said.found
     assert "overclaim_quarantine" in said.cure
+
+
+def test_what_doctor_proposes_goes_to_the_store_it_looked_at(
+    store: Store, store_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands name a store that is not the default one, without its password; the query that is proposed works."""
+    store.command(
+        "INSERT INTO overclaim_quarantine (Signal, Reason, Items, Content) VALUES ('logs', 'late', 1, '\\xff')"
+    )
+    store.command("INSERT INTO overclaim_inbox (Arrived, TraceId, Spans) VALUES (now() - 600, 'a', 1)")
+    other = found(str(store_path))
+    assert f"overclaim detect --store {store_path} judges them" in other["detection passes"].cure
+    proposed = shlex.split(other["quarantine"].cure.partition("overclaim ")[2].partition("\n")[0])
+    assert proposed[-4:] == ["--store", str(store_path), "--format", "jsonl"]
+    assert main(proposed) == 0
+    assert json.loads(capsys.readouterr().out)["ContentInBase64"] == "/w=="
+    monkeypatch.setenv("OVERCLAIM_STORE", str(store_path))
+    usual = {check.what: check for check in checks(Namespace(endpoint=None, store=None))}
+    assert not [check for check in usual.values() if "--store" in check.cure]
+
+
+def test_a_missing_store_is_made_where_it_was_looked_for(tmp_path: Path) -> None:
+    """Not where commands go by default."""
+    (check,) = checks(Namespace(endpoint=None, store=str(tmp_path / "new one")))
+    assert check.cure == f"overclaim serve --store '{tmp_path / 'new one'}' makes one"

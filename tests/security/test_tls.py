@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
 import socket
 import ssl
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,6 +25,7 @@ from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExport
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+from relay import relay
 from serving import OWNER, SENDER, TOKENS, Served, served
 
 from overclaim._errors import InputError
@@ -41,11 +45,17 @@ class Pair:
     key: Path
 
 
-def pair(directory: Path, name: str, days: tuple[int, int] = (-1, 30), passphrase: bytes = b"") -> Pair:
-    """Make such a pair, which is valid from and until so many days from now."""
+def pair(
+    directory: Path,
+    name: str,
+    days: tuple[int, int] = (-1, 30),
+    passphrase: bytes = b"",
+    address: str = "127.0.0.1",
+) -> Pair:
+    """Make such a pair, or one for another address, which is valid from and until so many days from now."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address(address))])
     now = datetime.now(UTC)
     made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
     made = made.not_valid_before(now + timedelta(days[0])).not_valid_after(now + timedelta(days[1]))
@@ -112,9 +122,49 @@ def test_commands_ask_over_tls(
     monkeypatch.setenv("OVERCLAIM_TOKEN", OWNER)
     question = ["query", "SELECT 1", "--store", server.url]
     assert main(question) == 4
-    assert "CERTIFICATE_VERIFY_FAILED" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "its certificate cannot be verified (self-signed certificate): set SSL_CERT_FILE to the file of" in said
     monkeypatch.setenv("SSL_CERT_FILE", str(files.cert))
     assert main(question) == 0
+
+
+def test_commands_find_the_server_that_owns_a_store_over_tls(server: Served, files: Pair) -> None:
+    """By the path of the store, as without TLS; in processes of their own, since this one has the store open."""
+    assert server.server
+    environment = {"OVERCLAIM_TOKEN": OWNER, "PATH": os.environ["PATH"]}
+    question = [sys.executable, "-m", "overclaim.cli", "query", "SELECT 1 AS One", "--format", "csv"]
+    question += ["--store", server.server.store.url.removeprefix("chdb://")]
+    unknown = subprocess.run(question, env=environment, capture_output=True, text=True, timeout=60)
+    assert unknown.returncode == 4
+    assert f"{server.url} is not trusted" in unknown.stderr
+    assert "SSL_CERT_FILE" in unknown.stderr
+    known = environment | {"SSL_CERT_FILE": str(files.cert)}
+    answer = subprocess.run(question, env=known, capture_output=True, text=True, timeout=60)
+    assert (answer.returncode, answer.stdout.split()) == (0, ["One", "1"]), answer.stderr
+
+
+def test_a_certificate_for_another_name_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what to write instead: nobody should switch verification off."""
+    other = pair(tmp_path, "other", address="127.0.0.2")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(other.cert, other.key)
+    monkeypatch.setenv("SSL_CERT_FILE", str(other.cert))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as behind,
+        relay(f"127.0.0.1:{behind.getsockname()[1]}", context) as between,
+    ):
+        assert main(["query", "SELECT 1", "--store", f"https://127.0.0.1:{between.port}"]) == 4
+    said = capsys.readouterr().err
+    assert "its certificate is for another name" in said
+    assert f"use --store https://NAME:{between.port}, with a name that stands in it" in said
+
+
+def test_who_forgets_https_is_told(server: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    """From who asks where nobody is."""
+    assert main(["query", "SELECT 1", "--store", server.url.replace("https", "http")]) == 4
+    assert "with --tls-cert? Then its address begins with https://" in capsys.readouterr().err
 
 
 def test_nothing_answers_without_tls(server: Served) -> None:

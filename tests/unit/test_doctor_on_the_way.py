@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from overclaim_detectors.on_the_way import of_directory, of_server
 
 FATE = 'overclaim_forward_requests_total{{fate="{}"}}'
@@ -40,6 +42,33 @@ def test_waiting_damaged_and_dropped_requests_are_told() -> None:
     assert "2 requests could not be read" in checks[1].found
     assert "dropped: 4 full, 5 given up" in checks[2].found
     assert all(check.cure for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("figures", "level", "said"),
+    [
+        (
+            {"delivered": 7, "waiting": 3, "failing": 42.4},
+            "bad",
+            "taken nothing for 42 s: 7 requests passed on, 3 waiting",
+        ),
+        (
+            {"delivered": 0, "given_up": 3, "failing": 301},
+            "bad",
+            "for 301 s: 0 requests passed on, dropped: 3 given up",
+        ),
+        ({"delivered": 7, "waiting": 1}, "ok", "7 requests passed on, 1 waiting, none dropped"),
+        ({"delivered": 0}, "ok", "nothing came yet"),
+        ({"delivered": 0, "refused": 2}, "note", "0 requests passed on, dropped: 2 refused"),
+    ],
+)
+def test_an_endpoint_that_takes_nothing_is_no_good_news(figures: dict[str, float], level: str, said: str) -> None:
+    """While --forward's target is down that is told as bad, with how long; what is on its way alone is not."""
+    names = {"waiting": "overclaim_forward_waiting_requests", "failing": "overclaim_forward_failing_seconds"}
+    (check,) = of_server({names.get(name, FATE.format(name)): value for name, value in figures.items()})
+    assert (check.level, check.what) == (level, "forwarding")
+    assert said in check.found
+    assert bool(check.cure) is (level != "ok")
 
 
 def test_what_a_server_left_behind_is_found(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,8 @@ from overclaim._errors import InputError
 from overclaim_collector.addresses import reachable
 from overclaim_collector.config import ServeConfig, load
 from overclaim_collector.memory import shares
+from overclaim_collector.serve_command import _say_ready  # pyright: ignore[reportPrivateUsage]
+from overclaim_collector.server import Addresses
 from overclaim_collector.status import command_line
 from overclaim_collector.web.metrics import counter, exposition, gauge, histogram
 from overclaim_detectors._engine import limits
@@ -28,15 +33,49 @@ def test_arguments_win_over_variables() -> None:
     [
         ({"http_port": 70_000}, {}, r"--http-port \(or OVERCLAIM_HTTP_PORT\) cannot be 70000"),
         ({}, {"OVERCLAIM_MEMORY_MIB": "100"}, r"--memory-mib \(or OVERCLAIM_MEMORY_MIB\) cannot be '100': .* 768"),
-        ({"durability": "maybe"}, {}, "--durability .* cannot be 'maybe'"),
+        ({"durability": "maybe"}, {}, "--durability .* cannot be 'maybe': give 'fsync' or 'os'"),
+        ({"spool_mib": -1}, {}, r"--spool-mib \(or OVERCLAIM_SPOOL_MIB\) cannot be -1: give 0 or more"),
+        ({"detect_interval": 1e9}, {}, "--detect-interval .*: give 3600 or less"),
+        ({"forward_mib": 0}, {}, "--forward-mib .* cannot be 0: give more than 0"),
+        ({"max_disk_gib": float("inf")}, {}, "--max-disk-gib .* cannot be inf: give a number that is finite"),
+        ({}, {"OVERCLAIM_MEMORY_MIB": "1.5"}, "--memory-mib .* cannot be '1.5': give a whole number"),
+        ({}, {"OVERCLAIM_MEMORY_MIB": "9" * 5000}, f"cannot be '{'9' * 79}: give a smaller number"),
+        ({}, {"OVERCLAIM_DETECT_INTERVAL": "soon"}, "--detect-interval .* cannot be 'soon': give a number"),
+        ({}, {"OVERCLAIM_DETECT": "perhaps"}, "^OVERCLAIM_DETECT cannot be 'perhaps': give true or false"),
         ({"max_disk_gib": -1}, {}, "--max-disk-gib"),
         ({"tls_key": "/x"}, {}, "--tls-cert and --tls-key go together"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named(given: dict[str, Any], environment: dict[str, str], said: str) -> None:
-    """The error names option, variable and value."""
-    with pytest.raises(InputError, match=said):
+    """The error names option, variable, value and cure, in our words rather than pydantic's."""
+    with pytest.raises(InputError, match=said) as refused:
         load(given, environment)
+    assert "nput should" not in str(refused.value)
+
+
+def test_a_budget_for_the_disk_of_a_cluster_is_refused() -> None:
+    """Its servers have disks of their own. One server with it, and a cluster without it, are fine."""
+    cluster = "clickhouse://ann:hush@host/agents?cluster=main"
+    with pytest.raises(InputError, match=r"--max-disk-gib .* on one server.*leave it out") as refused:
+        load({"store": cluster, "max_disk_gib": 5.0}, {})
+    assert "hush" not in str(refused.value)
+    assert load({"store": "clickhouse://host/agents", "max_disk_gib": 5.0}, {}).max_disk_gib == 5
+    assert load({"store": cluster}, {}).max_disk_gib is None
+
+
+def test_an_address_that_is_printed_can_be_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """0.0.0.0 is no address to send to, and stands in no certificate; other machines need the name of this one."""
+    _say_ready(Addresses("https://0.0.0.0:4318", "0.0.0.0:4317", "chdb:///s"), tmp_path / "ready")
+    said, hint = capsys.readouterr().out.splitlines()
+    assert said == "ready http=https://127.0.0.1:4318 grpc=127.0.0.1:4317 store=chdb:///s"
+    assert f"on other machines at https://{socket.gethostname()}:4318" in hint
+    assert json.loads((tmp_path / "ready").read_text())["http"] == "https://127.0.0.1:4318"
+    _say_ready(Addresses("http://[::]:4318", "[::]:4317", "chdb:///s"), None)
+    assert "http=http://[::1]:4318 grpc=[::1]:4317 " in capsys.readouterr().out
+    _say_ready(Addresses("http://10.0.0.1:4318", "10.0.0.1:4317", "chdb:///s"), None)
+    said, hint = capsys.readouterr().out.splitlines()
+    assert "http=http://10.0.0.1:4318 " in said
+    assert "other machines" not in hint
 
 
 def test_a_server_for_all_is_reached_on_this_machine() -> None:

@@ -73,6 +73,7 @@ class Forwarder:
         self._tally: dict[str, int] = dict.fromkeys(("offered", "delivered", "full", "refused", "given_up"), 0)
         self._bytes = 0
         self._failures = 0
+        self._failing_since: float | None = None
         self._paused_until = 0.0
         self._closed = False
         self._notes = _Notes()
@@ -86,6 +87,12 @@ class Forwarder:
         with self._changed:
             waiting = len(self._queue) + len(self._sending)
             return ForwardCounts(**self._tally, waiting=waiting, bytes=self._bytes)
+
+    @property
+    def failing_seconds(self) -> float:
+        """For how long the endpoint has taken nothing that was sent; 0 while it answers."""
+        with self._changed:
+            return 0.0 if self._failing_since is None else time.monotonic() - self._failing_since
 
     def start(self) -> None:
         """Begin to send."""
@@ -154,13 +161,14 @@ class Forwarder:
             if outcome.fate is Fate.RETRY:
                 self._try_again(parcel, outcome.pause)
             else:
-                self._failures = 0
+                self._failures, self._failing_since = 0, None
                 self._end(parcel, outcome.fate.value)
             self._changed.notify_all()
         if outcome.text:
             self._notes.warn(_SAID[outcome.fate], self._target.name, outcome.text)
 
     def _try_again(self, parcel: Parcel, asked: float) -> None:
+        self._failing_since = self._failing_since or time.monotonic()
         if self._closed or time.monotonic() - parcel.since > self._patience:
             self._end(parcel, "given_up")
             return

@@ -22,7 +22,6 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 import requests
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
-from requests.auth import HTTPBasicAuth
 from urllib3.exceptions import HTTPError
 
 from overclaim._errors import InputError
@@ -72,10 +71,10 @@ class Outcome:
 
 
 class Target:
-    """Where to send. Its headers and its password show nowhere.
+    """Where to send. Its headers show nowhere.
 
-    url: the base URL, to which /v1/traces is added. headers: name=value pairs with commas between, values
-    percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS has them.
+    url: the base URL, to which /v1/traces is added, without a password. headers: name=value pairs with commas between,
+    values percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS has them.
 
     Raises:
         InputError: the URL or a header cannot be used.
@@ -83,14 +82,11 @@ class Target:
 
     def __init__(self, url: str, headers: str = "", read_seconds: float = 10.0) -> None:
         parts = _split(url)
-        self.name: Final = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+        self.name: Final = urlunsplit(parts).rstrip("/")
         self.host: Final = cast(str, parts.hostname)
         self.port: Final = parts.port or (443 if parts.scheme == "https" else 80)
         self._headers = {**_headers(headers), "User-Agent": f"overclaim/{__version__}", "Accept-Encoding": "identity"}
-        self._password = (
-            HTTPBasicAuth(unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-        )
-        values = (*_headers(headers).values(), parts.password or "")
+        values = _headers(headers).values()
         # A whole value, and its words: an answer may repeat a token without the "Bearer" before it.
         self._secrets = [text for value in values for text in (value, *value.split()) if len(text) > 3]
         self._timeout = (_CONNECT_SECONDS, read_seconds)
@@ -103,7 +99,7 @@ class Target:
         """A connection for one thread, kept open between requests."""
         with requests.Session() as session:
             # With no authentication of ours, requests would take one from ~/.netrc, over the headers.
-            session.auth = self._password or _unchanged
+            session.auth = _unchanged
             yield session
 
     def send(self, session: requests.Session, parcel: Parcel) -> Outcome:
@@ -170,6 +166,12 @@ def _split(url: str) -> SplitResult:
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         raise InputError("--forward is no URL: give one like http://127.0.0.1:4318") from None
+    if "@" in parts.netloc:
+        raise InputError(
+            "--forward (or OVERCLAIM_FORWARD) holds a user or a password, which every process of this machine could "
+            "read: put them into the variable OVERCLAIM_FORWARD_HEADERS=authorization=Basic%20..., with the base64 of "
+            "user:password behind it"
+        )
     if not usable or parts.query or parts.fragment:
         raise InputError("--forward must be like http://HOST:PORT or https://HOST/PATH, with nothing behind")
     return parts

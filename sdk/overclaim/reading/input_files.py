@@ -91,12 +91,17 @@ class _Parsed:
             yield self.problem
 
 
+def name_of(path: str) -> str:
+    """What the file at a path is called in messages."""
+    return "standard input" if path == "-" else path
+
+
 def read_file(path: str) -> Iterator[Piece]:
     """Yield what the file at `path` holds ("-" for standard input), in its order.
 
     Raises MissingExtra for YAML without PyYAML.
     """
-    name = "standard input" if path == "-" else path
+    name = name_of(path)
     if awaited := waits_for(path):
         yield Problem(name, "file", f"waits for {awaited}", "press Ctrl-C to give up", fatal=False)
     try:
