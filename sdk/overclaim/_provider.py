@@ -17,14 +17,14 @@ from weakref import WeakSet
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter
 
 from overclaim import _mistakes
 from overclaim._fail_open import place_of, report
 from overclaim._scrub import scrub, small
+from overclaim._sending import Sender
 
 EXIT_SECONDS = 2.0
-_DELAY_MILLIS = 1000
 _TRACES_PATH = "/v1/traces"
 _log = logging.getLogger("overclaim")
 _helped: WeakSet[trace.TracerProvider] = WeakSet()
@@ -80,13 +80,17 @@ def _help_given(provider: trace.TracerProvider) -> None:
 
 
 def make(service_name: str | None, endpoint: str | None) -> TracerProvider:
-    """A provider that sends in batches; it follows the OTEL_* variables where no argument says otherwise."""
+    """A provider that sends in batches; it follows the OTEL_* variables where no argument says otherwise.
+
+    Spans leave within a second, so that a killed process loses little. How many may wait for that: see `Sender`.
+    """
     resource = Resource.create({SERVICE_NAME: service_name} if service_name else {})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    for exporter in _exporters(endpoint):
-        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=_delay()))
+    senders = [Sender(exporter) for exporter in _exporters(endpoint)]
+    for sender in senders:
+        provider.add_span_processor(sender)
     _helped.add(provider)
-    _Closer(provider).at_exit()
+    _Closer(provider, lambda: [sender.tell_unsent() for sender in senders]).at_exit()
     return provider
 
 
@@ -94,11 +98,6 @@ def service_name(provider: trace.TracerProvider) -> str:
     """The provider's service.name, "" where it has none."""
     resource = getattr(provider, "resource", None)
     return str(resource.attributes.get(SERVICE_NAME, "")) if isinstance(resource, Resource) else ""
-
-
-def _delay() -> float | None:
-    """Spans leave within a second, so that a killed process loses little; the standard variable wins."""
-    return None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLIS
 
 
 def _exporters(endpoint: str | None) -> list[SpanExporter]:
@@ -179,8 +178,10 @@ class _Closer:
     The thread exists before it is needed, because Python starts no new ones while it shuts down.
     """
 
-    def __init__(self, provider: _Flushed) -> None:
+    def __init__(self, provider: _Flushed, too_late: Callable[[], object] = lambda: None) -> None:
+        """too_late: called where the process ends and the time was too short to send everything."""
         self._provider = provider
+        self._too_late = too_late
         self._pid = 0
         self._until: float | None = None
         self._last = False
@@ -213,7 +214,10 @@ class _Closer:
             self._flushed.clear()
             self._last = self._last or last
             self._wanted.set()
-            return self._flushed.wait(max(0.0, until - time.monotonic()))
+            done = self._flushed.wait(max(0.0, until - time.monotonic()))
+            if last and not done:
+                self._too_late()
+            return done
         finally:
             self._until = interrupted
 

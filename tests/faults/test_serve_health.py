@@ -72,6 +72,8 @@ def test_the_figures_add_up(server: Served) -> None:
     body = request(30, bad=4)
     before = figures(server)
     assert [post(server, body).status_code for _ in range(2)] == [200, 200]
+    assert server.server
+    assert server.server.store  # which has all that was acknowledged
     after = figures(server)
 
     def grown(name: str) -> float:
