@@ -32,6 +32,11 @@ class Script:
     admission: Admission = field(default_factory=Admission)
     bodies: list[bytes] = field(default_factory=list[bytes])
 
+    def begin_anew(self) -> None:
+        """Let everything succeed, and forget what came."""
+        self.outcomes, self.admission = (DONE,), Admission()
+        self.bodies.clear()
+
     def receive(
         self, claim: Claim, body: bytes, encoding: Encoding, compression: str = "", signal: Signal = TRACES
     ) -> Receipt:

@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 from tests.conformance.cases import CASES, FIXTURES, JSON, PROTOBUF, Case, trace_of
+from tests.support.migrated import made_store
 
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.otlp.signals import TRACES
@@ -36,7 +37,7 @@ OVER_GRPC = [case for case in ELSEWHERE if not case.packed]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with a store of its own."""
-    store = f"chdb://{tmp_path_factory.mktemp('conformance')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('conformance'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False)) as running:
         yield running
 

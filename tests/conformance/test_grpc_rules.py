@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
-from tests.conformance.answering import DONE, Answering, Script, answering
+from tests.conformance.answering import Answering, Script
 
 from overclaim_collector.otlp.signals import SIGNALS, TRACES, Signal
 from overclaim_collector.receivers import grpc as receiver
@@ -26,24 +26,9 @@ EXPORT, CHECK = f"/{TRACES.service}/Export", "/grpc.health.v1.Health/Check"
 EACH = pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
 
 
-@pytest.fixture(scope="module")
-def script() -> Script:
-    """What comes of the requests of each test."""
-    return Script()
-
-
-@pytest.fixture(scope="module")
-def at(script: Script) -> Iterator[Answering]:
-    """The receivers on free ports."""
-    with answering(script) as where:
-        yield where
-
-
 @pytest.fixture
-def channel(at: Answering, script: Script) -> Iterator[grpc.Channel]:
-    """A connection; everything succeeds until a test says otherwise."""
-    script.outcomes, script.admission = [DONE], Admission()
-    script.bodies.clear()
+def channel(at: Answering) -> Iterator[grpc.Channel]:
+    """A connection."""
     with grpc.insecure_channel(at.grpc) as opened:
         yield opened
 

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf import json_format
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
-from tests.conformance.answering import DONE, Answering, Script, answering
+from tests.conformance.answering import DONE, Answering, Script
 from tests.conformance.cases import JSON, PROTOBUF
 
 from overclaim_collector.otlp.signals import SIGNALS, Signal
@@ -25,24 +25,9 @@ BOTH = pytest.mark.parametrize("media_type", [PROTOBUF, JSON])
 EACH = pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
 
 
-@pytest.fixture(scope="module")
-def script() -> Script:
-    """What comes of the requests of each test."""
-    return Script()
-
-
-@pytest.fixture(scope="module")
-def at(script: Script) -> Iterator[Answering]:
-    """The receivers on free ports."""
-    with answering(script) as where:
-        yield where
-
-
 @pytest.fixture
-def http(at: Answering, script: Script) -> Iterator[httpx.Client]:
-    """An HTTP client; everything succeeds until a test says otherwise."""
-    script.outcomes, script.admission = [DONE], Admission()
-    script.bodies.clear()
+def http(at: Answering) -> Iterator[httpx.Client]:
+    """An HTTP client."""
     with httpx.Client(base_url=at.http, trust_env=False, timeout=20) as client:
         yield client
 

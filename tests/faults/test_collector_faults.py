@@ -21,6 +21,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from tests.faults.slow_senders import HALF_BODY, HALF_HEADER, Stalled, head
+from tests.support.migrated import made_store
 
 from overclaim._errors import InputError, OverclaimError
 from overclaim_collector.config import ServeConfig, load
@@ -40,7 +41,7 @@ PROTOBUF = "application/x-protobuf"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with a store of its own. Without a spool, what the store refuses is not taken."""
-    store = f"chdb://{tmp_path_factory.mktemp('faults')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('faults'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False, spool_mib=0)) as running:
         yield running
 

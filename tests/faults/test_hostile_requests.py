@@ -18,11 +18,14 @@ from tests.faults.slow_messages import StalledMessages
 from tests.faults.slow_senders import HALF_BODY, HALF_HEADER, Stalled
 
 MORE = [
-    Attack("overlong tags", bodies.field(1, bodies.field(2, b"\x92\x80\x00\x00" * 2_000_000))),
-    Attack("behind text", bodies.field(1, bodies.field(3, b"A" * 200_000)) + bodies.dense_protobuf(3_000_000)),
-    Attack("numbers only", bodies.field(1, bodies.field(2, bodies.field(2, b"\x08\x12" * 5_000_000)))),
-    Attack("open objects", b'{"a":' * 100_000, JSON, statuses=(400,)),
-    Attack("a number of a million digits", b'{"a":' + b"9" * 1_000_000 + b"}", JSON, statuses=(400,)),
+    Attack("overlong tags", lambda: bodies.field(1, bodies.field(2, b"\x92\x80\x00\x00" * 2_000_000))),
+    Attack(
+        "behind text",
+        lambda: bodies.field(1, bodies.field(3, b"A" * 200_000)) + bodies.dense_protobuf(3_000_000),
+    ),
+    Attack("numbers only", lambda: bodies.field(1, bodies.field(2, bodies.field(2, b"\x08\x12" * 5_000_000)))),
+    Attack("open objects", lambda: b'{"a":' * 100_000, JSON, statuses=(400,)),
+    Attack("a number of a million digits", lambda: b'{"a":' + b"9" * 1_000_000 + b"}", JSON, statuses=(400,)),
 ]
 # Above the goals that `python -m tests.faults.hostile` measures: other tests run beside this one.
 SLACK_MIB = 60

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from tests.support.migrated import made_store
 
 from overclaim._errors import StoreError
 from overclaim._version import __version__
@@ -43,6 +44,8 @@ def serve() -> Iterator[Serve]:
     started: list[subprocess.Popen[str]] = []
 
     def start(store: Path, *more: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
+        if not store.exists():
+            made_store(store)
         command = [sys.executable, "-m", "overclaim.cli", "serve", "--store", f"chdb://{store}", "--no-detect"]
         command += ["--http-port", "0", "--grpc-port", "0", *more]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

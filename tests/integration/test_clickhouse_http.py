@@ -26,6 +26,7 @@ import lz4.frame
 import pytest
 from clickhouse_connect import dbapi
 from clickhouse_connect.driver.exceptions import DatabaseError, StreamFailureError
+from tests.support.migrated import made_store
 
 from overclaim.cli import main
 from overclaim_collector.config import ServeConfig
@@ -55,7 +56,7 @@ FAILS_LATE = "SELECT number, throwIf(number = 600000) FROM numbers(900000)"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with two spans in a store of its own."""
-    store = f"chdb://{tmp_path_factory.mktemp('clickhouse-http')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('clickhouse-http'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False)) as running:
         rows = [{"TraceId": "a" * 32, "SpanName": name, "ServiceName": "shop"} for name in ("pay", "it's\tnew")]
         running.store.raw_insert("otel_traces", "\n".join(map(json.dumps, rows)).encode(), "JSONEachRow")

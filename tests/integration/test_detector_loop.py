@@ -11,6 +11,7 @@ import httpx
 import pytest
 import scripted_agents as agents
 from stores import receive
+from tests.support.migrated import made_store
 
 from overclaim._errors import StoreError
 from overclaim_collector.config import ServeConfig
@@ -23,7 +24,8 @@ from overclaim_detectors.store import Store
 
 def server(path: Path, **more: Any) -> Server:
     """A server on a store of its own, with short pauses between passes."""
-    return Server(ServeConfig(store=f"chdb://{path}", http_port=0, grpc_port=0, detect_interval=0.05, **more))
+    store = f"chdb://{made_store(path)}"
+    return Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect_interval=0.05, **more))
 
 
 def detector(running: Server) -> dict[str, Any]:

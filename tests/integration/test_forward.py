@@ -21,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from tests.support.migrated import made_store
 
 from overclaim._errors import InputError
 from overclaim_collector.config import ServeConfig
@@ -42,7 +43,7 @@ def spans(count: int, name: str = "s") -> bytes:
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Endpoint]]:
     """A server that forwards, and the endpoint that it forwards to, which says 503 to the first requests."""
-    store = f"chdb://{tmp_path_factory.mktemp('forward')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('forward'))}"
     with endpoint(answer=lambda n: Answer(503 if n < 2 else 200)) as other:
         config = ServeConfig(
             store=store,

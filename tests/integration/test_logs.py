@@ -27,6 +27,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, format_span_id, format_trace_id, set_span_in_context
+from tests.support.migrated import made_store
 
 from overclaim._hashing import keyed_hash
 from overclaim_collector.config import ServeConfig
@@ -55,7 +56,7 @@ class Settled:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with a store of its own, which judges when it is told to."""
-    store = f"chdb://{tmp_path_factory.mktemp('logs')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('logs'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False)) as running:
         yield running
 

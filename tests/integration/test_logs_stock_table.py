@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import scripted_agents as agents
+from otelcol_exporter import JSON_LOGS, MAP_LOGS, OLD_MAP_LOGS
 from stores import receive
 
 from overclaim_collector.otlp.logs import COLUMNS
@@ -18,39 +19,6 @@ from overclaim_detectors.retention import keep
 from overclaim_detectors.runner import detect_once
 from overclaim_detectors.store import Store
 
-# The table as the Collector's ClickHouse exporter makes it, with attributes as a Map or as JSON, and as it did before
-# events had a column.
-NEWEST = """
-CREATE TABLE IF NOT EXISTS otel_logs (
-    Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
-    TimestampTime DateTime DEFAULT toDateTime(Timestamp),
-    TraceId String CODEC(ZSTD(1)),
-    SpanId String CODEC(ZSTD(1)),
-    TraceFlags UInt8,
-    SeverityText LowCardinality(String) CODEC(ZSTD(1)),
-    SeverityNumber UInt8,
-    ServiceName LowCardinality(String) CODEC(ZSTD(1)),
-    Body String CODEC(ZSTD(1)),
-    ResourceSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
-    ResourceAttributes {attributes} CODEC(ZSTD(1)),
-    ScopeSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
-    ScopeName String CODEC(ZSTD(1)),
-    ScopeVersion LowCardinality(String) CODEC(ZSTD(1)),
-    ScopeAttributes {attributes} CODEC(ZSTD(1)),
-    LogAttributes {attributes} CODEC(ZSTD(1)),
-    EventName String CODEC(ZSTD(1)),
-    INDEX idx_trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
-    INDEX idx_body Body TYPE tokenbf_v1(32768, 3, 0) GRANULARITY 8
-) ENGINE = MergeTree()
-PARTITION BY toDate(TimestampTime)
-PRIMARY KEY (ServiceName, TimestampTime)
-ORDER BY (ServiceName, TimestampTime, Timestamp)
-TTL TimestampTime + toIntervalDay(3)
-SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
-"""
-MAP = NEWEST.format(attributes="Map(LowCardinality(String), String)")
-OLD = MAP.replace("EventName String CODEC(ZSTD(1)),", "")
-JSON = NEWEST.format(attributes="JSON")
 # As it inserts, by the names of its columns; how the attributes are written is filled in.
 WRITTEN = """
 INSERT INTO otel_logs (Timestamp, TraceId, SpanId, SeverityText, SeverityNumber, ServiceName, ScopeName, Body,
@@ -75,7 +43,7 @@ def stock(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize(
-    ("stock", "attributes"), [(MAP, AS_MAP), (JSON, AS_JSON)], indirect=["stock"], ids=["map", "json"]
+    ("stock", "attributes"), [(MAP_LOGS, AS_MAP), (JSON_LOGS, AS_JSON)], indirect=["stock"], ids=["map", "json"]
 )
 def test_what_the_stock_collector_writes_is_judged(stock: Store, attributes: str) -> None:
     """It names the columns that it knows; a record among them is evidence of its call, though it comes later."""
@@ -90,7 +58,7 @@ def test_what_the_stock_collector_writes_is_judged(stock: Store, attributes: str
     assert ("StockError (log)",) in stock.query(values).rows
 
 
-@pytest.mark.parametrize("stock", [MAP, OLD], indirect=True, ids=["newest", "old"])
+@pytest.mark.parametrize("stock", [MAP_LOGS, OLD_MAP_LOGS], indirect=True, ids=["newest", "old"])
 def test_what_we_write_goes_into_the_stock_table(stock: Store) -> None:
     """All our columns are there."""
     row = dict.fromkeys(COLUMNS, "") | {"Timestamp": time.time_ns(), "EventName": "exception"}
@@ -102,7 +70,7 @@ def test_what_we_write_goes_into_the_stock_table(stock: Store) -> None:
     assert [(name, at.year, types, new) for name, at, types, new in found.rows] == [("exception", 1970, {"k": "v"}, 1)]
 
 
-@pytest.mark.parametrize("stock", [MAP], indirect=True)
+@pytest.mark.parametrize("stock", [MAP_LOGS], indirect=True)
 def test_how_long_the_stock_table_keeps_records_is_its_owner_s(stock: Store) -> None:
     """Nothing is changed there unless we are told to."""
     assert stock.query(sql.load("retention/logs_current")).rows == [(1, 0)]

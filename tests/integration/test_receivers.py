@@ -27,6 +27,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from otlp_rows import rows_of
+from tests.support.migrated import made_store
 
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.otlp.encoding import Encoding
@@ -43,7 +44,7 @@ EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with a store of its own."""
-    store = f"chdb://{tmp_path_factory.mktemp('receivers')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('receivers'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False, durability="os")) as running:
         yield running
 

@@ -17,6 +17,7 @@ import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError
 from hostile_sql import REACHING, REFUSED, SECRET, Trap
 from pydantic import SecretStr
+from tests.support.migrated import made_store
 
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.refusal import Refusal
@@ -39,7 +40,7 @@ SETTLED = re.compile(r"Code: (\d+)\. DB::Exception: .+", re.DOTALL)
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports that asks for tokens."""
-    store = f"chdb://{tmp_path_factory.mktemp('clickhouse-security')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('clickhouse-security'))}"
     tokens = {"token": SecretStr(TOKEN), "ingest_token": SecretStr(SENDING)}
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False, **tokens)) as running:
         yield running

@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hostile_sql import REACHING, REFUSED, SECRET, Trap
+from tests.support.migrated import made_store
 
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.server import Server
@@ -31,7 +32,7 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server on free ports with a store of its own."""
-    store = f"chdb://{tmp_path_factory.mktemp('read-only')}"
+    store = f"chdb://{made_store(tmp_path_factory.mktemp('read-only'))}"
     with Server(ServeConfig(store=store, http_port=0, grpc_port=0, detect=False)) as running:
         yield running
 

@@ -132,8 +132,7 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS otel_traces_trace_id_ts_mv TO otel_traces
 AS SELECT TraceId, min(Timestamp) AS Start, max(Timestamp) AS End
 FROM otel_traces WHERE TraceId != '' GROUP BY TraceId
 """
-# Log records of the JSON variant before it had a column for the name of an event.
-JSON_LOGS = """
+_LOG_COLUMNS = """
 CREATE TABLE IF NOT EXISTS otel_logs (
     Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
     TimestampTime DateTime DEFAULT toDateTime(Timestamp),
@@ -145,18 +144,37 @@ CREATE TABLE IF NOT EXISTS otel_logs (
     ServiceName LowCardinality(String) CODEC(ZSTD(1)),
     Body String CODEC(ZSTD(1)),
     ResourceSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
-    ResourceAttributes JSON CODEC(ZSTD(1)),
+    ResourceAttributes {attributes} CODEC(ZSTD(1)),
     ScopeSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
     ScopeName String CODEC(ZSTD(1)),
     ScopeVersion LowCardinality(String) CODEC(ZSTD(1)),
-    ScopeAttributes JSON CODEC(ZSTD(1)),
-    LogAttributes JSON CODEC(ZSTD(1))
+    ScopeAttributes {attributes} CODEC(ZSTD(1)),
+    LogAttributes {attributes} CODEC(ZSTD(1))"""
+_LOG_REST = """,
+    INDEX idx_trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
+    INDEX idx_body Body TYPE tokenbf_v1(32768, 3, 0) GRANULARITY 8
+) ENGINE = MergeTree()
+PARTITION BY toDate(TimestampTime)
+PRIMARY KEY (ServiceName, TimestampTime)
+ORDER BY (ServiceName, TimestampTime, Timestamp)
+TTL TimestampTime + toIntervalDay(3)
+SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
+"""
+_OLD_JSON_LOG_REST = """
 ) ENGINE = MergeTree()
 PARTITION BY toDate(TimestampTime)
 PRIMARY KEY (toStartOfFiveMinutes(Timestamp), ServiceName)
 ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)
 SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
 """
+_EVENT_NAME = ",\n    EventName String CODEC(ZSTD(1))"
+_MAP_LOG_COLUMNS = _LOG_COLUMNS.format(attributes="Map(LowCardinality(String), String)")
+_JSON_LOG_COLUMNS = _LOG_COLUMNS.format(attributes="JSON")
+# Log records in the two variants; the old ones are those from before a column for the name of an event.
+MAP_LOGS = _MAP_LOG_COLUMNS + _EVENT_NAME + _LOG_REST
+OLD_MAP_LOGS = _MAP_LOG_COLUMNS + _LOG_REST
+JSON_LOGS = _JSON_LOG_COLUMNS + _EVENT_NAME + _LOG_REST
+OLD_JSON_LOGS = _JSON_LOG_COLUMNS + _OLD_JSON_LOG_REST
 _KINDS = ("Unspecified", "Internal", "Server", "Client", "Producer", "Consumer")
 _STATUSES = ("Unset", "Ok", "Error")
 _MAX = 1 << 64

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.routing import Route
+from tests.support.migrated import made_store
 
 from overclaim_collector.config import ServeConfig
 from overclaim_collector.front import Front
@@ -41,8 +43,8 @@ class Served:
 
 
 @contextmanager
-def served(store: object, **options: Any) -> Generator[Served]:
-    """Such a server, on free ports."""
+def served(store: Path, **options: Any) -> Generator[Served]:
+    """Such a server, on free ports, with a store of its own in an empty directory."""
     found = Served()
     start_http, handlers = Front.start_http, GrpcReceiver._handlers  # pyright: ignore[reportPrivateUsage]
 
@@ -59,5 +61,5 @@ def served(store: object, **options: Any) -> Generator[Served]:
         patch.setattr(Front, "start_http", watched_http)
         patch.setattr(GrpcReceiver, "_handlers", watched_handlers)
         given: dict[str, Any] = {"http_port": 0, "grpc_port": 0, "detect": False, **options}
-        with Server(ServeConfig(store=f"chdb://{store}", **given)) as found.server:
+        with Server(ServeConfig(store=f"chdb://{made_store(store)}", **given)) as found.server:
             yield found

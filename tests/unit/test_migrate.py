@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from overclaim._errors import StoreError
 from overclaim_detectors.migrate import available, migrate
+from overclaim_detectors.opening import open_store
 from overclaim_detectors.store import Params, QueryError, Rows, Store
 
 ONE = "-- One.\nCREATE TABLE IF NOT EXISTS migrated_one (A UInt8) ENGINE = Memory;\n"
@@ -17,15 +19,20 @@ TWO = (
 
 
 @pytest.fixture
-def schema(tmp_path: Path, store: Store) -> Iterator[Path]:
-    """A folder of schema files of its own, on a store that remembers none."""
-    store.command("TRUNCATE TABLE overclaim_migrations")
-    for table in ("migrated_one", "migrated_two"):
-        store.command("DROP TABLE IF EXISTS {table:Identifier}", {"table": table})
-    (tmp_path / "901_one.sql").write_text(ONE)
-    (tmp_path / "902_two.sql").write_text(TWO)
-    yield tmp_path
-    store.command("TRUNCATE TABLE overclaim_migrations")
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A store without any tables."""
+    with closing(open_store(f"chdb://{tmp_path / 'store'}")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    """A folder of schema files of its own."""
+    folder = tmp_path / "schema"
+    folder.mkdir()
+    (folder / "901_one.sql").write_text(ONE)
+    (folder / "902_two.sql").write_text(TWO)
+    return folder
 
 
 def test_each_file_is_applied_once_and_in_order(schema: Path, store: Store) -> None:

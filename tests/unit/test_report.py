@@ -6,14 +6,18 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from generated_runs import make_run
 from stores import put_labelled
+from tests.support.migrated import made_store
 
 from overclaim._errors import InputError, StoreError
 from overclaim.cli import main
@@ -35,15 +39,24 @@ ALL = replace(WINDOW, all=True)
 NASTY = Rows(("Name", "N"), [("=HYPERLINK(1)", -5), ("\x1b[31mred\x07", float("nan")), ("a\u202eb", None)])
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a store with many judged runs."""
+    directory = made_store(tmp_path_factory.mktemp("judged"))
+    with closing(open_store(f"chdb://{directory}")) as store:
+        store_procedures(store, load([{"id": "post-first", "first": "post"}, {"id": "no-post", "absence": "post"}]))
+        batch = put_labelled(store, [make_run(seed) for seed in range(150)])
+        judging.judge(store, batch, 1)
+        judging.find(store, batch, 1, BUILTIN)
+        learn(store)
+    return directory
+
+
 @pytest.fixture
-def judged(store: Store) -> Store:
-    """A store with many judged runs."""
-    store_procedures(store, load([{"id": "post-first", "first": "post"}, {"id": "no-post", "absence": "post"}]))
-    batch = put_labelled(store, [make_run(seed) for seed in range(150)])
-    judging.judge(store, batch, 1)
-    judging.find(store, batch, 1, BUILTIN)
-    learn(store)
-    return store
+def judged(made: Path, tmp_path: Path) -> Iterator[Store]:
+    """A copy of it."""
+    with closing(open_store(f"chdb://{copytree(made, tmp_path / 'judged', symlinks=True)}")) as store:
+        yield store
 
 
 @pytest.mark.parametrize("kind", REPORTS)
@@ -239,9 +252,9 @@ def test_people_may_only_read(store: Store) -> None:
     assert store.read("SELECT {a:UInt8} + 1 AS b; -- a comment", {"a": 1}).rows == [(2,)]
 
 
-def test_commands_print_what_they_find(judged: Store, store_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_print_what_they_find(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
     """The report, query, schema and detect commands work on a store from the command line."""
-    url = f"chdb://{store_path}"
+    url = judged.url
     assert main(["report", "claims", "--since", "2026-01-01", "--format", "jsonl", "--store", url]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0])["Agent"] == "clerk"
     assert main(["query", "SELECT {a:UInt8} AS A", "--param", "a=7", "--format", "csv", "--store", url]) == 0
@@ -262,9 +275,10 @@ def test_a_mistake_in_sql_is_named_by_the_engine(store: Store, sql: str) -> None
     assert "formatQuery" not in str(caught.value)
 
 
-def test_a_plain_path_is_a_store(judged: Store, store_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plain_path_is_a_store(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
     """--store takes the directory of an embedded store as it is written in a shell."""
-    assert main(["report", "claims", "--since", "2026-01-01", "--format", "jsonl", "--store", str(store_path)]) == 0
+    path = judged.url.removeprefix("chdb://")
+    assert main(["report", "claims", "--since", "2026-01-01", "--format", "jsonl", "--store", path]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 1
 
 

@@ -2,28 +2,41 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from generated_runs import make_run
 from stores import put_labelled
+from tests.support.migrated import made_store
 
 from overclaim._errors import InputError
 from overclaim.cli import main
 from overclaim.outcome.history import bad
+from overclaim.outcome.model import Run
 from overclaim.procedures import load
 from overclaim_detectors import judging, show
+from overclaim_detectors.opening import open_store
 from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.store import Store
 
 
-@pytest.fixture
-def judged(store: Store) -> Store:
-    """A store with many judged runs."""
-    store_procedures(store, load([{"id": "no-post", "absence": "post"}]))
-    batch = put_labelled(store, [make_run(seed) for seed in range(40)])
-    judging.judge(store, batch, 1)
-    return store
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with many judged runs. What these tests put in is for nobody but themselves."""
+    directory = made_store(tmp_path_factory.mktemp("judged"))
+    with closing(open_store(f"chdb://{directory}")) as store:
+        store_procedures(store, load([{"id": "no-post", "absence": "post"}]))
+        batch = put_labelled(store, [make_run(seed) for seed in range(40)])
+        judging.judge(store, batch, 1)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def every(judged: Store) -> list[tuple[Run, show.Shown]]:
+    """Each run with what is shown of it."""
+    runs = [make_run(seed)[0] for seed in range(40)]
+    return [(run, shown) for run in runs for shown in show.find(judged, run.trace_id)]
 
 
 def a_trace(store: Store, label: str, rule: str = "") -> str:
@@ -32,11 +45,10 @@ def a_trace(store: Store, label: str, rule: str = "") -> str:
     return store.query(sql, {"label": label, "rule": rule or "%"}).rows[0][0]
 
 
-def test_a_run_is_shown_whole(judged: Store) -> None:
+def test_a_run_is_shown_whole(every: list[tuple[Run, show.Shown]]) -> None:
     """Each run has its verdict, its claims and its calls in their order, with every fact."""
-    for seed in range(40):
-        run, _ = make_run(seed)
-        (shown,) = show.find(judged, run.trace_id)
+    assert len(every) == 40
+    for run, shown in every:
         text = "\n".join(show.lines(shown))
         assert shown.run["Verdict"].upper() in text.splitlines()[0]
         assert [call["Tool"] for call in shown.calls] == [call.tool for call in run.calls]
@@ -47,11 +59,9 @@ def test_a_run_is_shown_whole(judged: Store) -> None:
         assert all(text.count(f"  {rule} ") + text.count(f"  {rule}\n") >= times for rule, times in facts.items())
 
 
-def test_broken_procedures_are_shown(judged: Store) -> None:
+def test_broken_procedures_are_shown(every: list[tuple[Run, show.Shown]]) -> None:
     """A run that made a forbidden call says so, with the procedure and the call; another says nothing of it."""
-    for seed in range(40):
-        run, _ = make_run(seed)
-        (shown,) = show.find(judged, run.trace_id)
+    for run, shown in every:
         text = "\n".join(show.lines(shown))
         forbidden = [call.index for call in run.calls if call.tool == "post" and not bad(call)]
         assert ("procedures broken (1)" in text) is bool(forbidden)
@@ -97,27 +107,26 @@ def test_an_id_that_nobody_has_is_named(judged: Store, given: str) -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_a_trace_without_a_labelled_run_is_told_from_an_unknown_one(store: Store) -> None:
+def test_a_trace_without_a_labelled_run_is_told_from_an_unknown_one(judged: Store) -> None:
     """Spans that came in, but hold no run, are counted rather than denied."""
     trace = "ab" * 16
     row = {"Timestamp": 1_767_268_800_000_000_000, "TraceId": trace, "SpanId": "cd" * 8}
-    store.insert("otel_traces", tuple(row), [tuple(row.values())])
+    judged.insert("otel_traces", tuple(row), [tuple(row.values())])
     with pytest.raises(InputError, match=f"1 spans of trace {trace} came in"):
-        show.find(store, trace)
+        show.find(judged, trace)
 
 
-def test_the_questions_it_prints_are_answered(
-    judged: Store, store_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_questions_it_prints_are_answered(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
     """`overclaim show` ends well as text and JSON, and each statement that it prints runs."""
     run, _ = make_run(3)
-    assert main(["show", run.trace_id, "--format", "json", "--store", str(store_path)]) == 0
+    store_path = judged.url.removeprefix("chdb://")
+    assert main(["show", run.trace_id, "--format", "json", "--store", store_path]) == 0
     assert json.loads(capsys.readouterr().out)[0]["TraceId"] == run.trace_id
-    assert main(["show", run.trace_id, "--store", str(store_path)]) == 0
+    assert main(["show", run.trace_id, "--store", store_path]) == 0
     printed = capsys.readouterr().out
     questions = show.questions(show.find(judged, run.trace_id))
     assert len(questions) == 5
     for question in questions:
         assert f'overclaim query --store {store_path} "{question}"' in printed
         judged.read(question)
-    assert main(["show", "nope", "--store", str(store_path)]) == 2
+    assert main(["show", "nope", "--store", store_path]) == 2

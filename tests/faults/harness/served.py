@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
+from tests.support.migrated import made_store
 
 START_SECONDS = 60.0
 SERVE = ("overclaim.cli", "serve")
@@ -61,6 +62,8 @@ class Served:
         """Start the process without waiting for it."""
         command = [*self._before, sys.executable, "-m", *self._serve, "--store", str(self.store)]
         command += ["--http-port", self._ports[0], "--grpc-port", self._ports[1], *self._options]
+        if not (self._before or self.store.exists()):
+            made_store(self.store)
         with self.log.open("a") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=self._environment
