@@ -73,8 +73,8 @@ def _configure_keeping(parser: argparse.ArgumentParser) -> None:
     add("--max-disk-gib", type=float, metavar="GIB", help="the oldest spans go when the store takes more")
     add("--memory-mib", type=int, metavar="MIB", help="what the process may take (default: 1536)")
     add("--durability", choices=("fsync", "os"), help="acknowledge what the disk has, or the system (default: fsync)")
-    add("--spool-dir", type=Path, metavar="DIR", help="where data wait while the store takes none (default: beside it)")
-    add("--spool-mib", type=int, metavar="MIB", help="how much may wait there, 0 for nothing (default: 1024)")
+    add("--spool-dir", type=Path, metavar="DIR", help="where data wait for the store (default: beside it)")
+    add("--spool-mib", type=int, metavar="MIB", help="how much may wait there; 0: senders wait instead (default: 1024)")
     add("--forward", metavar="URL", help="pass everything on to this OTLP/HTTP endpoint, too")
     add("--forward-mib", type=int, metavar="MIB", help="how much may wait for that in memory (default: 64)")
 
