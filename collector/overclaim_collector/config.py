@@ -31,8 +31,8 @@ class ServeConfig(BaseModel):
     spans go when the store takes more. expectations: a file of expectations, or a pack. token: what everybody must show
     who asks or sends; with ingest_token one can only send. memory_mib: what the process may take. durability: "fsync"
     acknowledges what is on the disk, "os" what the operating system has. spool_mib: how much may wait on disk for the
-    store, 0 for nothing: then senders wait. forward: the base URL of another OTLP/HTTP endpoint that gets everything too;
-    forward_headers: name=value pairs with commas between; forward_mib: how much waits for it in memory.
+    store, 0 for nothing: then senders wait. forward: the base URL of another OTLP/HTTP endpoint that gets everything
+    too; forward_headers: name=value pairs with commas between; forward_mib: how much waits for it in memory.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
