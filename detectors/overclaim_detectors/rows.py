@@ -62,8 +62,6 @@ def trace_rows(runs: Iterable[Run], spans: Sequence[Span], version: int) -> Rows
 
 def span(row: Mapping[str, Any]) -> Span:
     """A span from a row of label/spans.sql. Attribute values are texts there, lists being JSON."""
-    events = zip(row["EventTimes"], row["EventNames"], row["EventAttributes"], strict=True)
-    links = zip(row["LinkTraceIds"], row["LinkSpanIds"], row["LinkAttributes"], strict=True)
     return Span(
         trace_id=row["TraceId"],
         span_id=row["SpanId"],
@@ -78,10 +76,20 @@ def span(row: Mapping[str, Any]) -> Span:
         status_message=row["StatusMessage"],
         attributes=dict(row["SpanAttributes"]),
         resource=dict(row["ResourceAttributes"]),
-        events=[Event(name, time_ns, dict(attributes)) for time_ns, name, attributes in events],
-        links=[Link(trace, span_id, dict(attributes)) for trace, span_id, attributes in links],
+        events=_events(row) if row["EventTimes"] else [],
+        links=_links(row) if row["LinkTraceIds"] else [],
         dropped=row["Dropped"],
     )
+
+
+def _events(row: Mapping[str, Any]) -> list[Event]:
+    columns = zip(row["EventTimes"], row["EventNames"], row["EventAttributes"], strict=True)
+    return [Event(name, time_ns, dict(attributes)) for time_ns, name, attributes in columns]
+
+
+def _links(row: Mapping[str, Any]) -> list[Link]:
+    columns = zip(row["LinkTraceIds"], row["LinkSpanIds"], row["LinkAttributes"], strict=True)
+    return [Link(trace, span_id, dict(attributes)) for trace, span_id, attributes in columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +149,7 @@ def _claim(run: Run, place: int, bound: BoundClaim, by_id: Mapping[str, Span], f
     own = by_id.get(bound.span_id)
     labelled = own is not None and names.CLAIM_OUTCOME in own.attributes
     targets = claim.targets[:MAX_ITEMS]
-    call_spans = {call.index: call.span_id for call in run.calls}
+    call_spans = {call.index: call.span_id for call in run.calls} if bound.about else {}
     return (
         run.trace_id, run.span_id, place, bound.span_id, *frame.common, claim.outcome.value, claim.action,
         list(targets) if labelled else [keyed_hash(target, frame.common[0]) for target in targets], int(claim.generic),
@@ -152,11 +160,13 @@ def _claim(run: Run, place: int, bound: BoundClaim, by_id: Mapping[str, Span], f
 
 
 def _text(attributes: Mapping[str, object], *keys: str) -> str:
-    return next((str(attributes[key]) for key in keys if attributes.get(key)), "")
+    for key in keys:
+        if value := attributes.get(key):
+            return str(value)
+    return ""
 
 
 def _model(by_id: Mapping[str, Span]) -> str:
     """The model most of the trace's model calls asked for."""
-    asked = Counter(_text(span.attributes, names.GEN_AI_REQUEST_MODEL) for span in by_id.values())
-    del asked[""]
+    asked = Counter(str(name) for span in by_id.values() if (name := span.attributes.get(names.GEN_AI_REQUEST_MODEL)))
     return min(asked, key=lambda name: (-asked[name], name), default="")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from itertools import chain, islice
-from typing import cast
 
 from overclaim.outcome.binding.answered import answered_otherwise
-from overclaim.outcome.lexicon import words
-from overclaim.outcome.words import split_name
+from overclaim.outcome.leaves import Leaf, count_name, is_count, leaves
 
 MAX_TEXT = 20_000  # characters looked at in one text
 MAX_FOUND = 256  # identifiers or numbers kept of one payload
 MAX_SHORT = 60  # characters of a text that is also kept whole
 MAX_COUNTED = 4_000  # characters in which fields with counts are looked for
 MAX_TOLD = 300  # characters in which counts are told in words
-MAX_DEPTH = 8
-MAX_NODES = 4_096  # values looked at in one payload, whatever it shares or repeats
 MAX_SEARCHED = 50 * MAX_TEXT  # characters looked at in one payload
 MAX_BITS = 256  # of a whole number: longer ones identify nothing, and Python may refuse to write them out
 
@@ -125,7 +121,7 @@ def mentions(*values: object) -> frozenset[str]:
     parsed = tuple(map(_parsed, values))
     found = set(answered_otherwise(parsed[0], parsed[1:])) if len(parsed) > 1 else set[str]()
     searched = 0
-    for leaf in _leaves(parsed):
+    for leaf in leaves(parsed):
         if len(found) >= MAX_FOUND or searched >= MAX_SEARCHED:
             break
         found.update(_of_leaf(leaf))
@@ -145,8 +141,8 @@ def _parsed(value: object) -> object:
         return value
 
 
-def _of_leaf(leaf: object) -> Iterable[str]:
-    if isinstance(leaf, bool) or leaf is None:
+def _of_leaf(leaf: Leaf) -> Iterable[str]:
+    if isinstance(leaf, bool):
         return ()
     if isinstance(leaf, int):
         return (str(abs(leaf)),) if leaf.bit_length() <= MAX_BITS else ()
@@ -176,10 +172,10 @@ def _of_text(text: str) -> list[str]:
     return found
 
 
-def counts(seen: frozenset[str], kind: str = "done") -> dict[str, int]:
+def counts(seen: Set[str], kind: str = "done") -> dict[str, int]:
     """The counts of things among mentions, by name: {"inserted": 9}. kind: "done", or "wanted" (requested)."""
     pairs = (one.partition("=") for one in seen if "=" in one)
-    return {name: int(count) for name, _, count in pairs if count.isdecimal() and _is_count(name, kind)}
+    return {name: int(count) for name, _, count in pairs if count.isdecimal() and is_count(name, kind)}
 
 
 def _counts(text: str) -> Iterator[str]:
@@ -188,9 +184,7 @@ def _counts(text: str) -> Iterator[str]:
         yield f"affected={tag[2]}"
     fields = _fields(text[:MAX_COUNTED]) if ":" in text or "=" in text else ()
     told = ((name, count) for count, name in _TOLD.findall(text[:MAX_TOLD])) if " " in text else ()
-    yield from (
-        f"{'_'.join(split_name(name))}={int(count)}" for name, count in chain(fields, told) if _counts_something(name)
-    )
+    yield from (f"{counted}={int(count)}" for name, count in chain(fields, told) if (counted := count_name(name)))
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
@@ -200,62 +194,3 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
         name = _NO_NAME.split(before[:-1] if before.endswith(('"', "'")) else before)[-1]
         if _FIELD.fullmatch(name):
             yield name, count[1]
-
-
-def _counts_something(name: str) -> bool:
-    return _is_count(name, "done") or _is_count(name, "wanted")
-
-
-@lru_cache(maxsize=8_192)
-def _is_count(name: str, kind: str) -> bool:
-    """Whether a field of this name tells how many things were done: "rows_inserted", but not "created_at"."""
-    parts = frozenset(split_name(name))
-    return not parts.isdisjoint(words("arguments", kind)) and parts.isdisjoint(words("arguments", "no_counts"))
-
-
-def _leaves(values: tuple[object, ...]) -> Iterator[object]:
-    """The texts and numbers of payloads and the sizes of their lists, in order. Shared parts count each time."""
-    for value in islice(_nodes(values), MAX_NODES):
-        if isinstance(value, (str, int, float)):
-            yield value
-        elif isinstance(value, (dict, Mapping)):
-            yield from _counted(cast("Mapping[object, object]", value))
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield len(cast("list[object]", value))
-
-
-def _counted(fields: Mapping[object, object]) -> Iterator[str]:
-    for name, value in islice(fields.items(), MAX_FOUND):
-        if isinstance(name, str) and len(name) < 30 and (count := _size(value)) is not None and _counts_something(name):
-            yield f"{'_'.join(split_name(name))}={count}"
-
-
-def _size(value: object) -> int | None:
-    """A whole number, or how many a list holds."""
-    if isinstance(value, list | tuple):
-        return len(cast("list[object]", value))
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
-        return value
-    return None
-
-
-def _nodes(values: tuple[object, ...]) -> Iterator[object]:
-    ways = [iter(values)]
-    while ways:
-        for value in ways[-1]:
-            yield value
-            if len(ways) < MAX_DEPTH and (inside := _inside(value)):
-                ways.append(inside)
-                break
-        else:
-            ways.pop()
-
-
-def _inside(value: object) -> Iterator[object] | None:
-    if isinstance(value, (str, int, float)):
-        return None
-    if isinstance(value, (dict, Mapping)):
-        return islice(cast("Mapping[object, object]", value).values(), MAX_FOUND)
-    if isinstance(value, list | tuple | set | frozenset):
-        return islice(cast("list[object]", value), MAX_FOUND)
-    return None

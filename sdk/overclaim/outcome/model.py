@@ -5,6 +5,7 @@ Plain frozen dataclasses, because they are made on the path of every tool call.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -192,7 +193,7 @@ class Call:
     """One tool call with its evidence. Calls of a run are kept in the order in which they ended.
 
     mentions: identifiers and numbers seen in arguments and result (normalised), for comparing with a claim;
-    known only where the content is, so never exported.
+    known only where the content is, so never exported, and of calls that spans tell of only while they are compared.
     """
 
     index: int
@@ -202,7 +203,7 @@ class Call:
     claimed: Outcome = Outcome.SUCCESS
     id: str | None = None
     span_id: str = ""
-    mentions: frozenset[str] = frozenset()
+    mentions: Set[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

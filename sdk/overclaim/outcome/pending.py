@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import product
 
@@ -58,7 +58,7 @@ def concluded(
         return _with(operation, links), observed
     if not pending:
         return operation, observed
-    earlier, mentioned = pending[-OPEN:], frozenset(seen)
+    earlier, mentioned = pending[-OPEN:], seen if isinstance(seen, Set) else frozenset(seen)
     if _is_look(operation) and (failed := _failure(observed)) is not None:
         ended = _looked_at(operation, mentioned, earlier)
         return (_with(ended[-1], operation.targets), failed) if ended else (operation, observed)
@@ -122,7 +122,7 @@ def _is_look(operation: Operation) -> bool:
     return operation.effect is Effect.UNKNOWN and not tool_words("asking").isdisjoint(_words(operation))
 
 
-def _looked_at(operation: Operation, mentioned: frozenset[str], earlier: Sequence[Operation]) -> list[Operation]:
+def _looked_at(operation: Operation, mentioned: Set[str], earlier: Sequence[Operation]) -> list[Operation]:
     """The pending operations that a look is about: by an id, or because there is only one."""
     named = [one for one in earlier if not _is_look(one) and mentioned & set(one.targets)]
     return named or _the_only_one(operation, earlier)

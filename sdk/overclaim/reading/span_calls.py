@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -12,11 +12,12 @@ from overclaim._hashing import labelled_action
 from overclaim._json import strings, text, whole
 from overclaim.outcome.expected import said
 from overclaim.outcome.model import NO_FACTS, Call, Effect, Evidence, Grade, Observation, Operation, Outcome, ToolFacts
-from overclaim.outcome.operations import mentions, operation
+from overclaim.outcome.operations import operation
 from overclaim.outcome.pending import settled
 from overclaim.outcome.results.observing import decide, exit_evidence, observe
 from overclaim.outcome.rule_outcomes import grade_of_fact, outcome_of_fact
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
+from overclaim.outcome.unread import Unread
 from overclaim.reading.chat_messages import is_withheld
 from overclaim.reading.dialects import (
     CALL_ID,
@@ -41,18 +42,29 @@ _GRADES = {grade.label: grade for grade in Grade}
 
 @dataclass(frozen=True, slots=True)
 class TraceCall:
-    """A call, its operation in readable form (the call's own may be hashes), and all spans that stand for it."""
+    """A call, its operation in readable form (the call's own may be hashes), and all spans that stand for it.
+
+    mentions: of its arguments and its result.
+    """
 
     call: Call
     readable: Operation
     span_ids: frozenset[str] = frozenset()
+    mentions: Set[str] = frozenset()
+
+    @property
+    def compared(self) -> Call:
+        """The call with what it mentions, to be compared with others and with claims."""
+        return replace(self.call, mentions=self.mentions)
 
 
 def calls_of(tree: Tree, group: Group, rules: ToolRules = NO_RULES) -> list[TraceCall]:
     """Return the calls of a run, numbered in the order in which they ended."""
     made = [_call(tree, index, members, rules) for index, members in enumerate(_one_per_call(tree, group))]
-    calls = settled(one.call for one in made)
-    return [replace(one, call=call) for one, call in zip(made, calls, strict=True)]
+    if all(one.call.observed.outcome is not Outcome.PENDING for one in made):
+        return made
+    calls = settled(one.compared for one in made)
+    return [replace(one, call=replace(call, mentions=frozenset())) for one, call in zip(made, calls, strict=True)]
 
 
 def _one_per_call(tree: Tree, group: Group) -> list[list[Span]]:
@@ -111,12 +123,12 @@ def _twin(span: Span, by_id: Mapping[str, deque[Span]]) -> Span | None:
 
 
 def _call(tree: Tree, index: int, members: list[Span], rules: ToolRules) -> TraceCall:
-    head = members[0]
-    facts = rules.facts(tool_name(head)) if rules else NO_FACTS
+    head, name = members[0], tool_name(members[0])
+    facts = rules.facts(name) if rules else NO_FACTS
     arguments = next((found for span in members if (found := arguments_of(span.attributes)) is not None), None)
     result, dumped_error = _result(members)
     description = text(first(head.attributes, TOOL_DESCRIPTION))
-    readable = operation(tool_name(head), arguments, facts=facts, description=description)
+    readable = operation(name, arguments, facts=facts, description=description)
     labelled = names.OBSERVED_OUTCOME in head.attributes
     inside = below(tree, members)
     if labelled:
@@ -128,15 +140,14 @@ def _call(tree: Tree, index: int, members: list[Span], rules: ToolRules) -> Trac
         told = _told(observed, head)
     call = Call(
         index=index,
-        tool=tool_name(head),
+        tool=name,
         operation=_hashed(head, readable) if labelled else readable,
         observed=observed,
         claimed=told,
         id=_call_id(head) or None,
         span_id=head.span_id,
-        mentions=mentions(arguments, result),
     )
-    return TraceCall(call, readable, frozenset(span.span_id for span in members))
+    return TraceCall(call, readable, frozenset(span.span_id for span in members), Unread(arguments, result))
 
 
 def _result(members: Sequence[Span]) -> tuple[object, bool | None]:
@@ -166,6 +177,8 @@ def _observe(
         tool=tool_name(head),
         arguments=arguments,
     )
+    if all(one.span_id for one in observed.evidence):
+        return observed
     evidence = (one if one.span_id else replace(one, span_id=head.span_id) for one in observed.evidence)
     return replace(observed, evidence=tuple(evidence))
 

@@ -14,7 +14,7 @@ from overclaim.outcome.binding.voice import wanted
 from overclaim.outcome.claims.asked_states import as_asked
 from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
-from overclaim.outcome.operations import mentions
+from overclaim.outcome.unread import Late, Unread
 from overclaim.reading.dialects import Role, answer_of, asked_by_user
 from overclaim.reading.span_calls import TraceCall
 from overclaim.reading.span_tree import Group, Tree
@@ -83,7 +83,7 @@ def _rebound(
     raced = False
     for bound in claims:
         after = [made for made in late if _end(tree, made) > starts[bound.span_id]] if lacks_call(bound) else []
-        about = _about(bound.claim, [made.call for made in after])
+        about = _about(bound.claim, [made.compared for made in after])
         raced = raced or (not about and any(_start(tree, made) < starts[bound.span_id] for made in after))
         found.append(replace(bound, about=about) if about else bound)
     return tuple(found), raced
@@ -135,10 +135,12 @@ def _from_text(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
     if not answer:
         return Claimed()
     texts = asked_by_user(group.root.attributes) if group.root else ()
-    wants = wanted(texts)
+    wants = Late(lambda: wanted(texts))
     reading = as_asked(read_claims([answer]), wants)
-    readable = [replace(made.call, operation=made.readable) for made in calls]
-    bound = bind(reading, readable, asked=mentions(*texts), wants=wants)
+    if not reading.claims:
+        return Claimed((), reading.outcome, known=True)
+    readable = [replace(made.call, operation=made.readable, mentions=made.mentions) for made in calls]
+    bound = bind(reading, readable, asked=Unread(*texts), wants=wants)
     return Claimed(bound, reading.outcome, known=True)
 
 

@@ -101,8 +101,10 @@ def _shown(name: str, logged: bool) -> str:
 
 def noted(tree: Tree, spans: Iterable[Span]) -> list[Evidence]:
     """Return the suspicions that log records of these spans tell of, by span and then by time: a few of each kind."""
-    parts = (span for span in spans if tree.role(span) not in (Role.AGENT, Role.MODEL, Role.CLAIM))
+    parts = (span for span in spans if span.noted and tree.role(span) not in (Role.AGENT, Role.MODEL, Role.CLAIM))
     found = dict.fromkeys(_suspicion(event, span.span_id) for span in parts for event in span.noted)
+    if not found:
+        return []
     kept = ([one for one in found if one.kind == kind][:_MOST_NOTED] for kind in ("swallowed_exception", "log_record"))
     return [one for some in kept for one in some]
 

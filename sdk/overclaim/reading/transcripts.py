@@ -40,6 +40,7 @@ from overclaim.outcome.results.observing import (
 )
 from overclaim.outcome.results.texts import Context
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
+from overclaim.outcome.unread import Late, Unread
 from overclaim.reading.chat_messages import Conversation, Result, ToolCall, read_messages
 from overclaim.reading.input_files import Document, Problem
 
@@ -179,7 +180,7 @@ def _notes(file: str, place: str, chat: ChatRun, conversation: Conversation) -> 
 def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: ToolRules) -> Run:
     tools = _tools(chat.tools)
     spans = _spans_by_call(chat.child_spans, conversation.calls)
-    wants = wanted(conversation.asked)
+    wants = Late(lambda: wanted(conversation.asked))
     reading = as_asked(read_claims(conversation.texts), wants)
     seen = [
         _call(index, call, _expected(call.tool, tools, rules), spans.get(id(call), ()))
@@ -197,7 +198,7 @@ def _run(chat: ChatRun, conversation: Conversation, default_id: str, rules: Tool
     return Run(
         id=default_id if chat.id is None else str(chat.id),
         calls=calls,
-        claims=bind(reading, calls, asked=mentions(*conversation.asked), wants=wants),
+        claims=bind(reading, calls, asked=Unread(*conversation.asked), wants=wants),
         claimed=reading.outcome,
         # Without a single call, or a tool that could have been called, nobody can say that calls would show here.
         captured=bool(calls or tools),

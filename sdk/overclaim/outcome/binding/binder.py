@@ -7,7 +7,7 @@ only a claim that no call can be about is left without any (and may then be judg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
@@ -64,8 +64,8 @@ def bind(
     reading: Reading,
     calls: Sequence[Call],
     *,
-    asked: frozenset[str] = frozenset(),
-    wants: frozenset[str] = frozenset(),
+    asked: Set[str] = frozenset(),
+    wants: Set[str] = frozenset(),
 ) -> tuple[BoundClaim, ...]:
     """Each claim of the reading with the indexes of the calls it is about.
 
@@ -119,7 +119,7 @@ def _is_moot(claim: Claim) -> bool:
     return not claim.action and any(phrase in text for phrase in words("near", "moot"))
 
 
-def _as_found(one: BoundClaim, calls: Sequence[Call], wants: frozenset[str]) -> BoundClaim:
+def _as_found(one: BoundClaim, calls: Sequence[Call], wants: Set[str]) -> BoundClaim:
     """What names no doer and fits no call tells what a look found."""
     if one.about or one.claim.outcome is not Outcome.SUCCESS:
         return one
@@ -136,7 +136,7 @@ def _adds_nothing(claim: Claim) -> bool:
     return claim.outcome is Outcome.SUCCESS and claim.generic and not (claim.quantity and claim.quantity.everything)
 
 
-def _bind(claim: Claim, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
+def _bind(claim: Claim, calls: Sequence[Call], asked: Set[str]) -> BoundClaim:
     shown = _state_shown(claim, calls) if claim.outcome is Outcome.SUCCESS else None
     if shown is not None:
         return BoundClaim(replace(claim, action=""), () if bad(shown) else (shown.index,))
@@ -209,8 +209,9 @@ def _on_record(claim: Claim, calls: Sequence[Call]) -> tuple[int, ...]:
     if not words("near", "self").isdisjoint(spoken):
         return ()
     looks = [call for call in calls if call.operation.effect is Effect.READ and not bad(call)]
-    found = [call for call in looks if names(claim) & (reached(call.operation) | call.mentions)]
-    shown = [call for call in found if any(forms[one].action == claim.action for one in call.mentions & forms.keys())]
+    named = names(claim)
+    found = [call for call in looks if named & reached(call.operation) or named & call.mentions]
+    shown = [call for call in found if any(forms[one].action == claim.action for one in forms.keys() & call.mentions)]
     return tuple(call.index for call in shown[-1:])
 
 
@@ -226,7 +227,7 @@ def _state_shown(claim: Claim, calls: Sequence[Call]) -> Call | None:
     if says(claim.text, "self") or actions()[claim.action].effect is not Effect.WRITE:
         return None
     named = {*claim.targets, *claim.amounts}
-    return next((call for call in reversed(calls) if named & (call.mentions | reached(call.operation))), None)
+    return next((call for call in reversed(calls) if named & reached(call.operation) or named & call.mentions), None)
 
 
 def _looked_at(calls: Sequence[Call]) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from overclaim.outcome.binding.fitting import does, names, reached
 from overclaim.outcome.claims.language import language
@@ -57,14 +57,14 @@ def read_back_differs(claim: Claim, looks: Sequence[Call], calls: Sequence[Call]
     if action is None or not action.check or not looks or looks[-1].operation.effect is not Effect.READ:
         return None
     look = looks[-1]
-    answer = look.mentions - set(look.operation.targets)
-    if look.observed.outcome is not Outcome.SUCCESS or not answer or len(look.mentions) >= MAX_FOUND:
-        return None
     before = [call for call in calls if call.index < look.index and call.operation.effect is Effect.WRITE]
     changes = [call for call in before if reached(call.operation) & reached(look.operation)]
     claimed = {*claim.targets, *(amount for amount in claim.amounts if len(amount) > 1)} - reached(look.operation)
     given = {value for value in claimed if changes and value in changes[-1].mentions}
-    if not given or any(value in one for value in given for one in answer):
+    if not given or look.observed.outcome is not Outcome.SUCCESS:
+        return None
+    answer = look.mentions - set(look.operation.targets)
+    if not answer or len(look.mentions) >= MAX_FOUND or any(value in one for value in given for one in answer):
         return None
     return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "value", span_id=look.span_id)
 
@@ -86,9 +86,7 @@ def taken_back(claim: Claim, about: Sequence[Call], calls: Sequence[Call]) -> Ev
     return Evidence("mismatch", "verification.differs", Outcome.FAILURE, Grade.INFERRED, "value", span_id=span_id)
 
 
-def measured_otherwise(
-    claim: Claim, about: Sequence[Call], calls: Sequence[Call], asked: frozenset[str]
-) -> Evidence | None:
+def measured_otherwise(claim: Claim, about: Sequence[Call], calls: Sequence[Call], asked: Set[str]) -> Evidence | None:
     """A share is claimed that no call mentions, while the one that measured it tells another: 91 %, not 83 %."""
     stated = set(_SHARE.findall(claim.text.replace(",", ".")))
     measured = [

@@ -74,19 +74,28 @@ def is_apart(claim: Claim, call: Call) -> bool:
     if claim.action == "send":
         return not tells_sent(claim, call) and not any("@" in one for one in names(claim) & reached(call.operation))
     kept = table("near")["apart"]
-    own = (verb for verb in kept["verbs"] if verb in verbs() and verbs()[verb].name == claim.action)
-    verb = next((verb for verb in own if verb in _bases(claim.text)), "")
+    verb = next((verb for verb in _verbs_apart(claim.action) if verb in _bases(claim.text)), "")
     if verb:
         return nouns_of(call).isdisjoint(kept["verbs"][verb])
     return claim.action in kept["actions"] and not near(claim, call)
 
 
+@lru_cache(maxsize=1024)
+def _verbs_apart(action: str) -> tuple[str, ...]:
+    """The verbs of an action that tell deeds of their own."""
+    listed = table("near")["apart"]["verbs"]
+    return tuple(verb for verb in listed if verb in verbs() and verbs()[verb].name == action)
+
+
 def does(call: Call) -> frozenset[str]:
     """The actions that a call is known to do: by its operation, the verbs of its name, and those of its command."""
-    command = {
-        verbs()[word].name for word in call.operation.objects if word in verbs() and word not in call.tool.lower()
-    }
-    return frozenset({call.operation.action, *command} - {""}) | _strong_actions(call.tool)
+    return _does(call.operation.action, call.operation.objects, call.tool)
+
+
+@lru_cache(maxsize=1024)
+def _does(action: str, objects: tuple[str, ...], tool: str) -> frozenset[str]:
+    command = {verbs()[word].name for word in objects if word in verbs() and word not in tool.lower()}
+    return frozenset({action, *command} - {""}) | _strong_actions(tool)
 
 
 @lru_cache(maxsize=1024)
@@ -151,14 +160,24 @@ def reached(operation: Operation) -> set[str]:
     return {*operation.targets, *(one.rsplit("/", 1)[-1] for one in operation.targets if "/" in one)}
 
 
-def nouns_of(call: Call) -> set[str]:
+def nouns_of(call: Call) -> frozenset[str]:
     """The objects of the operation and the tool's own words: "return" in return_items is a noun to most people."""
-    return {*call.operation.objects, *map(singular, split_name(call.tool))}
+    return _nouns(call.operation.objects, call.tool)
+
+
+@lru_cache(maxsize=1024)
+def _nouns(objects: tuple[str, ...], tool: str) -> frozenset[str]:
+    return frozenset((*objects, *map(singular, split_name(tool))))
 
 
 def near(claim: Claim, call: Call) -> bool:
     """Whether people use the claimed action and that of the call for one another."""
-    return any(claim.action in group and call.operation.action in group for group in table("near")["groups"])
+    return _are_near(claim.action, call.operation.action)
+
+
+@lru_cache(maxsize=1024)
+def _are_near(one: str, other: str) -> bool:
+    return any(one in group and other in group for group in table("near")["groups"])
 
 
 def same_object(claim: Claim, call: Call) -> bool:

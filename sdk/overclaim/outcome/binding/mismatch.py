@@ -6,7 +6,7 @@ run mentions agrees with the claim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
 from overclaim.outcome.binding.counted import counted_short
@@ -54,7 +54,7 @@ _DIFFERS: Final = {
 }
 
 
-def mismatch(claim: Claim, chosen: Iterable[Call], calls: Sequence[Call], asked: frozenset[str]) -> Evidence | None:
+def mismatch(claim: Claim, chosen: Iterable[Call], calls: Sequence[Call], asked: Set[str]) -> Evidence | None:
     """What in a claim of success disagrees with the changes it is about, if anything. asked: see `binding.bind`."""
     acts = tuple(call for call in chosen if call.operation.effect is Effect.WRITE)
     if not acts or claim.in_words:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,12 +21,19 @@ class Seen:
     claim: Claim
     acts: tuple[Call, ...]
     calls: Sequence[Call]
-    asked: frozenset[str]
+    asked: Set[str]
 
     @cached_property
     def changed(self) -> frozenset[str]:
         """What the calls that may have changed something mention."""
         return mentioned(call for call in self.calls if call.operation.effect is not Effect.READ)
+
+    @cached_property
+    def targets(self) -> frozenset[str]:
+        """The targets of the calls that may have changed something."""
+        return frozenset(
+            one for call in self.calls if call.operation.effect is not Effect.READ for one in call.operation.targets
+        )
 
     @cached_property
     def looked_at(self) -> frozenset[str]:
@@ -38,11 +45,15 @@ class Seen:
         """What any call mentions."""
         return self.changed | self.looked_at
 
+    def knows(self, value: str) -> bool:
+        """Whether any call mentions a value; a target is known without reading what else a call mentions."""
+        return any(value in call.operation.targets for call in self.calls) or value in self.known
+
     @cached_property
     def readable(self) -> bool:
         """Whether it is known what every change was given; a call that runs anything may have done anything."""
         doing = [call for call in self.calls if call.operation.effect is not Effect.READ]
-        return all(call.mentions and call.operation.action not in ANYTHING for call in doing)
+        return all(call.operation.action not in ANYTHING for call in doing) and all(call.mentions for call in doing)
 
     @cached_property
     def whole(self) -> bool:

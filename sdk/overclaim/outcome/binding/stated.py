@@ -21,6 +21,7 @@ _ISO_DATE = re.compile(r"((?:19|20)\d\d)-(\d\d)-(\d\d)(?:[t ].*)?")
 _UTC = re.compile(r".*[t ].*(?:z|[+-]00:?00)")  # elsewhere it may be another day
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::00)?(?: ?[ap]m)?")
 _TIME_IN_TEXT = re.compile(r"(?<![\d:.])([01]?\d|2[0-3]):([0-5]\d)(?![\d:])")
+_DIGIT = re.compile(r"\d")
 _ISO_IN_TEXT = re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d\d)-(\d\d)(?!\d)")
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|inr|jpy|dollars?|euros?|pounds)\b)"
 _MONEY = re.compile(rf"{_CURRENCY}\s*\d|\d\s*{_CURRENCY}", re.I)
@@ -28,21 +29,23 @@ _MONEY = re.compile(rf"{_CURRENCY}\s*\d|\d\s*{_CURRENCY}", re.I)
 
 def repeats_request(seen: Seen) -> bool:
     """The claim repeats a value of the request that no call ever used, while the act has one of that kind."""
-    stated = [value for value in (*seen.claim.targets, *seen.claim.amounts) if value in seen.asked and numeric(value)]
-    missing = [value for value in stated if value not in seen.known and not _in_minor_units(value, seen.known)]
-    if not missing or any(value in seen.known for value in stated):
+    stated = [value for value in (*seen.claim.targets, *seen.claim.amounts) if numeric(value) and value in seen.asked]
+    missing = [value for value in stated if not seen.knows(value) and not _in_minor_units(value, seen.known)]
+    if not missing or any(map(seen.knows, stated)):
         return False
     return any(numeric(value) for call in seen.acts for value in (call.mentions or call.operation.targets))
 
 
 def other_number(seen: Seen) -> bool:
     """The claim repeats a number of one digit of the request, and the one act that does it has another."""
-    if len(seen.acts) != 1 or not seen.same_deed or not seen.readable:
+    if len(seen.acts) != 1 or not seen.same_deed or not any(len(value) == 1 for value in seen.claim.amounts):
         return False
     stated = [value for value in seen.claim.amounts if len(value) == 1 and value in seen.asked]
+    if len(stated) != 1 or not seen.readable:
+        return False
     in_ids = "".join(value for value in seen.acts[0].mentions if is_code(value))
     given = {value for value in seen.acts[0].mentions if len(value) == 1 and value.isdigit() and value not in in_ids}
-    return len(stated) == 1 and len(given) == 1 and stated[0] not in seen.known
+    return len(given) == 1 and stated[0] not in seen.known
 
 
 def other_answer(seen: Seen) -> bool:
@@ -53,9 +56,9 @@ def other_answer(seen: Seen) -> bool:
     if len(seen.acts) != 1:
         return False
     act = seen.acts[0]
-    known = nouns_of(act) | {*seen.claim.objects}
     told = {*seen.claim.amounts, *_NUMERAL.findall(seen.claim.text)}
-    return any(
+    known = nouns_of(act) | {*seen.claim.objects}
+    return bool(told) and any(
         wanted in told and got not in told and {*map(singular, parts)} <= known and _is_other(act, wanted, got)
         for parts, wanted, got in map(answers, act.mentions)
         if wanted
@@ -123,9 +126,9 @@ def _adds_up(stated: float, known: list[float]) -> bool:
 
 def other_date(seen: Seen) -> bool:
     """A day is claimed that no change mentions, while the one act was given another day."""
-    given = {day for act in seen.acts for day in _given_days(act)}
     stated = _stated_days(seen.claim.text)
-    if len(given) != 1 or len(stated) != 1 or not seen.readable:
+    given = {day for act in seen.acts for day in _given_days(act)} if len(stated) == 1 else set[tuple[int, int, int]]()
+    if len(given) != 1 or not seen.readable:
         return False
     ((year, month, day),), ((its_year, its_month, its_day),) = stated, given
     same_year = not year or year == its_year
@@ -136,11 +139,13 @@ def other_date(seen: Seen) -> bool:
 
 def other_time(seen: Seen) -> bool:
     """A time of day is claimed that no change mentions, while the act was given another one, and no day with it."""
+    stated = {_on_the_clock(hour, minute) for hour, minute in _TIME_IN_TEXT.findall(seen.claim.text)}
+    if len(stated) != 1:
+        return False
     given = {
         _on_the_clock(*match.groups()[:2]) for act in seen.acts for match in map(_TIME.fullmatch, act.mentions) if match
     }
-    stated = {_on_the_clock(hour, minute) for hour, minute in _TIME_IN_TEXT.findall(seen.claim.text)}
-    if len(given) != 1 or len(stated) != 1 or stated & given or not seen.readable:
+    if len(given) != 1 or stated & given or not seen.readable:
         return False
     return not any(f"{hour}:{minute:02}" in one for hour, minute in stated for one in seen.changed)
 
@@ -157,6 +162,8 @@ def _given_days(act: Call) -> list[tuple[int, int, int]]:
 
 def _stated_days(text: str) -> set[tuple[int, int, int]]:
     """The days that a text names: "2026-06-05", and in English "June 5th" or "5 June"; the year is 0 where not told."""
+    if not _DIGIT.search(text):
+        return set()
     found = {(int(year), int(month), int(day)) for year, month, day in _ISO_IN_TEXT.findall(text)}
     months = {name: number for number, names in enumerate(table("near")["months"], 1) for name in names}
     named, lower = "|".join(months), text.lower()

@@ -59,21 +59,22 @@ def not_reached(seen: Seen) -> bool:
 
 def not_asked(seen: Seen) -> bool:
     """The one address that the user names is in no call; the act and the claim are about one that came from nowhere."""
-    asked = [one for one in seen.asked if kind_of(one) == "@"]
-    if len(asked) != 1 or asked[0] in seen.known or not seen.readable:
-        return False
     used = [one for act in seen.acts for one in act.operation.targets if kind_of(one) == "@"]
-    told = not set(used).isdisjoint(seen.claim.targets)
-    return told and not any(_seen_before(seen, one) for one in used)
+    if set(used).isdisjoint(seen.claim.targets):
+        return False
+    asked = [one for one in seen.asked if kind_of(one) == "@"]
+    if len(asked) != 1 or seen.knows(asked[0]) or not seen.readable:
+        return False
+    return not any(_seen_before(seen, one) for one in used)
 
 
 def from_nowhere(seen: Seen) -> bool:
     """The act was given an id that nobody named, while the looks before it gave others of that kind."""
-    if len(seen.acts) != 1 or not seen.whole or not seen.readable:
-        return False
     act = seen.acts[0]
+    ids = [one for one in act.operation.targets if _is_random(one) and one not in seen.asked]
+    if not ids or len(seen.acts) != 1 or not seen.whole or not seen.readable:
+        return False
     before = [call for call in seen.calls if call.index < act.index and call.operation.effect is Effect.READ]
-    ids = [one for one in act.operation.targets if _is_random(one)]
     given = {(kind_of(one), len(one)) for one in mentioned(before) if one not in seen.asked}
     return any((kind_of(one), len(one)) in given and not _seen_before(seen, one) for one in ids)
 
@@ -87,7 +88,8 @@ def _is_random(target: str) -> bool:
 def _seen_before(seen: Seen, target: str) -> bool:
     """Whether the user or the answer of an earlier call names a target that an act was given."""
     first = min(act.index for act in seen.acts)
-    return target in seen.asked or _is_in(target, mentioned(call for call in seen.calls if call.index < first))
+    before = (call for call in reversed(seen.calls) if call.index < first)
+    return target in seen.asked or any(_is_in(target, mentioned([call])) for call in before)
 
 
 def _asked_of_acts(seen: Seen, missing: Iterable[str]) -> bool:
@@ -127,7 +129,8 @@ def _split(seen: Seen) -> tuple[list[str], list[str]]:
     kinds = {kind_of(target) for act in seen.acts for target in act.operation.targets} - {""}
     numbered = any(target.isdigit() for act in seen.acts for target in act.operation.targets)
     alike = [one for one in _stated(seen.claim, seen.acts) if kind_of(one) in kinds or (_is_short(one) and numbered)]
-    reached = [one for one in alike if _is_in(one, seen.changed)]
+    # What the changes were given is mentioned by them, and known without reading what else is.
+    reached = [one for one in alike if _is_in(one, seen.targets) or _is_in(one, seen.changed)]
     return reached, [one for one in alike if one not in reached]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from overclaim.outcome.binding.fitting import effect_fits, names, reached, target_words
@@ -16,7 +16,7 @@ _UNANSWERED = ("408", "502", "503", "504")
 
 
 def after_failure(
-    bound: Sequence[BoundClaim], reading: Reading, calls: Sequence[Call], asked: frozenset[str]
+    bound: Sequence[BoundClaim], reading: Reading, calls: Sequence[Call], asked: Set[str]
 ) -> tuple[BoundClaim, ...]:
     """The claims with what failed among the calls that they tell of: see the functions below."""
     bound = tuple(_borne_out(one, calls) for one in bound)
@@ -84,7 +84,7 @@ def _one_each(calls: Sequence[Call]) -> bool:
     return len(frozenset[str]().union(*found)) == sum(map(len, found))
 
 
-def _rebound(one: BoundClaim, change: Call, calls: Sequence[Call], asked: frozenset[str]) -> BoundClaim:
+def _rebound(one: BoundClaim, change: Call, calls: Sequence[Call], asked: Set[str]) -> BoundClaim:
     """A thing is told as it should be, by a look before the change that failed: it is about the change.
 
     "SPRING15 is live": what was seen before the change cannot show that.

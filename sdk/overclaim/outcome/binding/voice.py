@@ -7,7 +7,7 @@ anything; else a look that went well is what it rests on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 
 from overclaim.outcome.binding.fitting import nouns_of
@@ -61,14 +61,14 @@ def _requested(spoken: Sequence[str]) -> Iterator[str]:
     yield from (action for phrase, action in table("near")["requests"].items() if phrase in text)
 
 
-def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: frozenset[str]) -> tuple[int, ...]:
+def found_so(claim: Claim, calls: Sequence[Call], asked_deeds: Set[str]) -> tuple[int, ...]:
     """The last look that shows something, where a claim without a doer can only tell what was found; or none."""
-    alike = MAKING if claim.action in MAKING else {claim.action}
-    if not claim.action or ANY in asked_deeds or not asked_deeds.isdisjoint(alike):
+    if not claim.action or any(call.operation.effect is Effect.WRITE for call in calls):
         return ()
     if claim.own and not _by_record(claim, calls):
         return ()
-    if any(call.operation.effect is Effect.WRITE for call in calls):
+    alike = MAKING if claim.action in MAKING else {claim.action}
+    if ANY in asked_deeds or not asked_deeds.isdisjoint(alike):
         return ()
     shown = (Outcome.SUCCESS, Outcome.UNKNOWN)
     looks = [call for call in calls if call.operation.effect is Effect.READ and call.observed.outcome in shown]

@@ -19,7 +19,7 @@ def as_asked(reading: Reading, wants: Collection[str]) -> Reading:
     wants: the actions that the user asked for. Where any other trouble is told, the state may be its cause.
     """
     code = reading.language or "en"
-    if not wants or code != "en":
+    if code != "en" or not any(map(_may_be_wanted, reading.claims)) or not wants:
         return reading
     claims = tuple(_done(claim, wants, language(code)) for claim in reading.claims)
     if claims == reading.claims or any(claim.outcome is not Outcome.SUCCESS for claim in claims):
@@ -27,8 +27,12 @@ def as_asked(reading: Reading, wants: Collection[str]) -> Reading:
     return replace(reading, outcome=Outcome.SUCCESS, claims=claims)
 
 
+def _may_be_wanted(claim: Claim) -> bool:
+    return claim.outcome is Outcome.FAILURE and not claim.action
+
+
 def _done(claim: Claim, wants: Collection[str], lang: Language) -> Claim:
-    if claim.outcome is not Outcome.FAILURE or claim.action:
+    if not _may_be_wanted(claim):
         return claim
     words = [word for word in lang.words_of(claim.text) if word[0].isalnum()]
     told = words[:-1] if words[-1:] == ["now"] else words

@@ -46,6 +46,7 @@ __all__ = [
 
 _LOG = logging.getLogger(__name__)
 _MAX_TARGET = 300
+_QUERY = re.compile(r"[?#]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 _TYPE_NAME = re.compile(r"\A\s*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)\s*(?::|\(|\Z)")
 _STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
@@ -106,7 +107,7 @@ def no_answer_evidence(method: str, url: str, why: str = "", *, span_id: str = "
 
 def http_target(method: str, url: str) -> str:
     """What a request is about: the same for all attempts at it, whether they got an answer or not."""
-    place = _CREDENTIALS.sub("", re.split(r"[?#]", url, maxsplit=1)[0])[:_MAX_TARGET]
+    place = _CREDENTIALS.sub("", _QUERY.split(url, maxsplit=1)[0])[:_MAX_TARGET]
     return f"{method.upper()} {place}"
 
 
