@@ -387,7 +387,7 @@ def test_a_group_that_fails_for_the_store_is_stored_once(store: Store, tmp_path:
 
 
 def test_the_next_run_stores_what_waits(store: Store, tmp_path: Path) -> None:
-    """Requests that an earlier process acknowledged are stored by the next one, and count as received there."""
+    """What an earlier process acknowledged is stored by the next one, counts there as received, and is known there."""
     for fault in (StoreError("gone"), None):
         spool = Spool(tmp_path, ROOM, sync=False)
         run = Running(Faulty(store, fault and (lambda *_, error=fault: error)), Writer(Faulty(store), spool))
@@ -397,9 +397,11 @@ def test_the_next_run_stores_what_waits(store: Store, tmp_path: Path) -> None:
             assert refusals(run.submit(*map(entry, range(5)))) == [None] * 5
         else:
             until(lambda: run.counts.stored == 5)  # noqa: B023
+            assert refusals(run.submit(*map(entry, range(5)))) == [None] * 5  # whose senders heard no answer
         assert run.writer.stop(5)
         spool.close()
-    assert (run.counts.received, run.balance(), run.rows()) == (5, 0, 5)
+    assert (run.counts.received, run.counts.repeated, run.balance()) == (10, 5, 0)
+    assert store.query("SELECT count() FROM otel_traces").rows == [(5,)]
 
 
 def test_an_insert_that_the_end_of_the_process_cut_short_is_repeated_as_it_was(
@@ -558,4 +560,4 @@ def test_an_insert_whose_view_failed_reaches_the_inbox_when_tried_again(running:
     assert refusals(running.submit(entry(1))) == [None]
     tables = ("otel_traces", "overclaim_inbox")
     assert [store.query("SELECT count() FROM {t:Identifier}", {"t": table}).rows[0][0] for table in tables] == [1, 1]
-    assert store.query("SELECT sum(Spans) FROM overclaim_traces").rows == [(1,)]
+    assert store.query("SELECT sum(Spans) FROM overclaim_inbox").rows == [(1,)]

@@ -10,10 +10,11 @@ import random
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from overclaim_collector.writing.counts import Tally
-from overclaim_collector.writing.entry import Entry
+from overclaim_collector.writing.entry import Entry, Key
 from overclaim_collector.writing.inserting import Inserter
 from overclaim_collector.writing.moving import Moving
 from overclaim_collector.writing.quarantine import Quarantine
@@ -29,13 +30,18 @@ _log = logging.getLogger(__name__)
 
 
 class Drainer:
-    """Keeps entries in the spool, and owns the thread that takes them out again."""
+    """Keeps entries in the spool, and owns the thread that takes them out again.
 
-    def __init__(self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally) -> None:
+    found: told of each entry that an earlier run left there.
+    """
+
+    def __init__(
+        self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally, found: Callable[[Key], None]
+    ) -> None:
         self._spool = spool
         self._tally = tally
         self._this_run = secrets.token_bytes(_RUN_BYTES)
-        self._moving = Moving(spool, inserter, quarantine, tally, self._this_run)
+        self._moving = Moving(spool, inserter, quarantine, tally, self._this_run, found)
         self._lock = threading.Lock()
         self._keeping = 0  # calls of keep() that are under way
         self._wake = threading.Event()  # something came
@@ -43,7 +49,7 @@ class Drainer:
         self._stopping = threading.Event()
         self._moved = threading.Condition()
         self._failing = False
-        self._behind = False  # more waited than was taken out together
+        self._behind = spool.records > 0  # more waits than came just now
         self._stop_by = 0.0
         self._thread = threading.Thread(target=self._run, name="overclaim-drainer", daemon=True)
         self._full = False

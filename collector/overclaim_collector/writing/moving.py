@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -76,17 +76,26 @@ class _Round:
 
 
 class Moving:
-    """What is known of the entries on their way. this_run: how the records of this run begin.
+    """What is known of the entries on their way. One thread uses it.
 
-    One thread uses it.
+    this_run: how the records of this run begin. found: told of each entry that an earlier run left.
     """
 
-    def __init__(self, spool: Spool, inserter: Inserter, quarantine: Quarantine, tally: Tally, this_run: bytes) -> None:
+    def __init__(
+        self,
+        spool: Spool,
+        inserter: Inserter,
+        quarantine: Quarantine,
+        tally: Tally,
+        this_run: bytes,
+        found: Callable[[Key], None],
+    ) -> None:
         self._spool = spool
         self._inserter = inserter
         self._quarantine = quarantine
         self._tally = tally
         self._this_run = this_run
+        self._found = found
         self._troubles: dict[Key, _Trouble] = {}
         self._units: dict[Key, int] = {}  # entries of the same number failed together
         self._numbers = itertools.count(1)
@@ -203,7 +212,10 @@ class Moving:
             entry = Entry.unpack(record[len(self._this_run) :])
         except ValueError as error:
             return _Waiting(position, record, None, flaw=str(error))
-        return _Waiting(position, record, entry, record.startswith(self._this_run))
+        ours = record.startswith(self._this_run)
+        if not ours:
+            self._found(entry.key)
+        return _Waiting(position, record, entry, ours)
 
 
 def _by_error(failed: Iterable[tuple[Entry, Exception]]) -> list[list[tuple[Entry, Exception]]]:

@@ -43,7 +43,7 @@ class Writer:
         self._tally = Tally()
         self._inserter = Inserter(sink)
         self._quarantine = Quarantine(sink)
-        self._drainer = spool and Drainer(spool, self._inserter, self._quarantine, self._tally)
+        self._drainer = spool and Drainer(spool, self._inserter, self._quarantine, self._tally, self._remember)
         self._batches = Batches()
         self._waiting = 0  # bytes of blocks whose senders wait
         self._open: dict[Key, Request] = {}
@@ -168,14 +168,18 @@ class Writer:
             self._fail(requests[entry.key], unavailable(_FULL))
 
     def _succeed(self, request: Request, stored: int = 0) -> None:
-        key = request.entry.key
+        self._remember(request.entry.key)
         with self._lock:
             self._close(request)
+            self._tally.add(request.entry.signal, stored=stored)
+        request.done.set_result(None)
+
+    def _remember(self, key: Key) -> None:
+        """Should it come again, it is safe."""
+        with self._lock:
             self._safe[key] = None
             if len(self._safe) > REMEMBERED:
                 self._safe.popitem(last=False)
-            self._tally.add(request.entry.signal, stored=stored)
-        request.done.set_result(None)
 
     def _fail(self, request: Request, refusal: Refusal) -> None:
         with self._lock:
