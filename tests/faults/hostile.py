@@ -102,12 +102,14 @@ def _bomb(kind: str, *, flooded: bool) -> Attack:
 
 
 def cost(served: Served, attack: Attack) -> Cost:
-    """Send it once."""
+    """Send it once; what is taken costs its insert as well."""
+    served.settle()
     before, cpu = served.memory_mib(), served.cpu_seconds()
     _forget_peak(served.pid)
     begun = time.perf_counter()
     status = _post(served, attack)
     seconds = time.perf_counter() - begun
+    served.settle()
     return Cost(status, seconds, served.memory_mib("VmHWM") - before, served.cpu_seconds() - cpu)
 
 
