@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from overclaim._errors import OverclaimError
 from overclaim_detectors import sql
-from overclaim_detectors.rule import Rule
+from overclaim_detectors.rule import SEVERITIES, Rule
 
 SECTIONS = ("## What it finds", "## Why it matters", "## Example", "## Cure")
 _ID = re.compile(r"[A-Z]{2,8}\d{3}")
-_BOUND_TO_EVERY_RULE = frozenset({"traces", "earliest", "latest"})
+_BOUND_TO_EVERY_RULE = frozenset({"traces", "earliest", "latest", "version", "rules"})
 
 
 def problems(rule: Rule) -> list[str]:
@@ -24,6 +24,8 @@ def _identity(rule: Rule) -> Iterator[str]:
         yield f"id {rule.id!r} is not letters and three digits, such as OC101"
     if not rule.title or rule.title.endswith("."):
         yield "the title is one sentence without a full stop"
+    if not rule.severities or set(rule.severities) - set(SEVERITIES):
+        yield f"the severities are none, or others than {', '.join(SEVERITIES)}"
 
 
 def _documentation(rule: Rule) -> Iterator[str]:

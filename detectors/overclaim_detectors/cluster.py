@@ -24,6 +24,7 @@ _FILLING: Final = re.compile(
     r"(?P<create>CREATE MATERIALIZED VIEW IF NOT EXISTS \w+)\s+TO (?P<into>\w+)(?P<rest>.*)", re.S
 )
 _SHOWING: Final = re.compile(r"(?P<create>CREATE (?:OR REPLACE VIEW|VIEW IF NOT EXISTS) \w+)(?P<rest>.*)", re.S)
+_DROPPED: Final = re.compile(r"DROP VIEW IF EXISTS \w+")
 _DATABASE: Final = re.compile(r"CREATE DATABASE IF NOT EXISTS \S+")
 _ALTER: Final = re.compile(r"ALTER TABLE (?P<name>\w+)\s+(?P<what>(?P<verb>\w+ \w+).*)", re.S)
 _INSERT: Final = re.compile(r"^INSERT INTO \w+", re.M)
@@ -60,7 +61,7 @@ class Cluster:
         return chosen
 
     def statements(self, statement: str) -> list[str]:
-        """What takes the place of a statement that makes, changes or fills a table or view.
+        """What takes the place of a statement that makes, changes or fills a table or view, or drops a view.
 
         Raises:
             StoreError: it is of a kind that has no counterpart here.
@@ -71,8 +72,9 @@ class Cluster:
             return [statement[: match.start()] + self._filling(match)]
         if match := _SHOWING.search(statement):
             return [f"{statement[: match.start()]}{match['create']}{self._everywhere}{match['rest']}"]
-        if _DATABASE.search(statement):
-            return [_DATABASE.sub(lambda found: found[0] + self._everywhere, statement)]
+        for alone in (_DATABASE, _DROPPED):
+            if alone.search(statement):
+                return [alone.sub(lambda found: found[0] + self._everywhere, statement)]
         if match := _ALTER.search(statement):
             return [statement[: match.start()] + one for one in self._alter(match)]
         if _INSERT.search(statement):

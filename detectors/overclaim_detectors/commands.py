@@ -37,10 +37,12 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("kind", choices=REPORTS, help="which report")
     parser.add_argument("--since", default="7d", metavar="TIME", help="an age such as 24h, or a UTC time (default: 7d)")
-    parser.add_argument("--window", default="24h", metavar="AGE", help="drift: how long is now (default: 24h)")
-    parser.add_argument("--reference", default="7d", metavar="AGE", help="drift: how long is then (default: 7d)")
+    parser.add_argument("--window", default="24h", metavar="AGE", help="compare: how long is now (default: 24h)")
+    parser.add_argument("--reference", default="7d", metavar="AGE", help="compare: how long is then (default: 7d)")
     parser.add_argument("--rows", type=int, default=1000, metavar="N", help="at most so many rows (default: 1000)")
-    parser.add_argument("--all", action="store_true", help="silent, drift: also what they leave out by default")
+    parser.add_argument(
+        "--all", action="store_true", help="silent, drift, compare: also what they leave out by default"
+    )
     _with_format(parser)
     with_store(parser)
 
@@ -140,6 +142,8 @@ def _configure_detect(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--once", action="store_true", help="judge what has arrived, then end (the default)")
     how.add_argument("--follow", action="store_true", help="go on until interrupted")
+    how.add_argument("--again", action="store_true", help="judge anew what was labelled before; spans are not read")
+    parser.add_argument("--since", metavar="TIME", help="--again: an age such as 24h, or a UTC time (default: all)")
     parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between passes (default: 2)")
     parser.add_argument("--fail", action="store_true", help="exit 1 if an accusation is open")
     parser.add_argument("--expect", metavar="FILE", help=EXPECT_HELP)
@@ -149,7 +153,17 @@ def _configure_detect(parser: argparse.ArgumentParser) -> None:
 def _detect(args: argparse.Namespace) -> int:
     from overclaim_detectors.detecting import detect
 
-    return detect(args.store, follow=args.follow, interval=max(0.1, args.interval), fail=args.fail, expect=args.expect)
+    if args.since and not args.again:
+        raise InputError("--since goes with --again: a pass takes what arrived since the last one")
+    return detect(
+        args.store,
+        follow=args.follow,
+        interval=max(0.1, args.interval),
+        fail=args.fail,
+        expect=args.expect,
+        again=args.again,
+        since=args.since,
+    )
 
 
 REPORT = Command(
@@ -158,8 +172,9 @@ REPORT = Command(
     _report,
     epilog=(
         "claims: each accusation with its evidence. silent: failures that nobody noticed. procedures: the declared\n"
-        "procedures that runs broke. drift: two windows compared per agent and tool. normals: how each tool usually\n"
-        "answers. coverage: what could not be judged, and why.\n"
+        "procedures that runs broke. drift: where behaviour left its reference, with a budget of false alerts.\n"
+        "compare: two windows compared per agent and tool. normals: how each tool usually answers. coverage: what\n"
+        "could not be judged, and why.\n"
         "The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana."
     ),
 )

@@ -5,13 +5,18 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from datetime import UTC, datetime
 
 from overclaim._errors import InputError, StoreError
 from overclaim.expectations import Expectations, chosen
 from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
+from overclaim_detectors.again import judge_again
+from overclaim_detectors.drift.job import DriftJob
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import DEFAULT_URL, open_store
+from overclaim_detectors.procedures import store_procedures
+from overclaim_detectors.report import moment
 from overclaim_detectors.runner import Pass, detect_once, follow
 from overclaim_detectors.store import OwnedElsewhere, Store
 
@@ -25,10 +30,13 @@ def detect(
     interval: float = 2.0,
     fail: bool = False,
     expect: str | None = None,
+    again: bool = False,
+    since: str | None = None,
 ) -> int:
     """Detect once or until interrupted, and say what came of it; the exit code.
 
-    expect: a file of expectations or the name of a pack; else what OVERCLAIM_EXPECTATIONS names.
+    expect: a file of expectations or the name of a pack; else what OVERCLAIM_EXPECTATIONS names. again: judge anew what
+    was labelled before, from `since` on, an age or a time.
 
     Raises:
         InputError: the expectations cannot be used, or a server judges this store by its own.
@@ -38,12 +46,15 @@ def detect(
     store = _open(url)
     try:
         if isinstance(store, RemoteStore):
-            _refuse(expect, store)
+            _refuse(expect, store, again)
             _await_server(store)
+        elif again:
+            _again(store, since, expected)
         elif follow:
             _follow(store, interval, expected)
         else:
             _say(detect_once(store, expected))
+            _look_for_drift(store)
         return _conclude(store, fail)
     finally:
         store.close()
@@ -65,7 +76,15 @@ def _open(url: str) -> Store:
     return store
 
 
-def _refuse(expect: str | None, store: RemoteStore) -> None:
+def _again(store: Store, since: str | None, expected: Expectations | None) -> None:
+    if expected is not None:
+        store_procedures(store, expected.all_procedures)
+    _say(judge_again(store, moment(since, datetime.now(UTC)) if since else None))
+
+
+def _refuse(expect: str | None, store: RemoteStore, again: bool) -> None:
+    if again:
+        raise InputError(f"--again: the server at {store.url} has the store: stop it and repeat")
     if expect is not None:
         cure = "restart it with `overclaim serve --expect`, or stop it and repeat"
         raise InputError(f"--expect {expect}: the server at {store.url} judges by what it was started with: {cure}")
@@ -118,6 +137,17 @@ def _say(done: Pass) -> None:
         print(f"  left out: trace {trace} cannot be understood or is too large", file=sys.stderr)
     for rule, reason in done.failed.items():
         print(f"  rule {rule} could not run: {reason}", file=sys.stderr)
+
+
+def _look_for_drift(store: Store) -> None:
+    """Drift beside the verdicts; where that fails, they stand."""
+    try:
+        done = DriftJob(store).once()
+    except Exception as error:  # verdicts are worth more than drift
+        print(f"drift could not be looked for: {error}", file=sys.stderr)
+        return
+    if done.open:
+        print(f"open drifts: {done.open} (see `overclaim report drift`)")
 
 
 def _conclude(store: Store, fail: bool) -> int:

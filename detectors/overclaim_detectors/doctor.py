@@ -25,6 +25,8 @@ _REFUSED = (
     "FROM overclaim_quarantine ORDER BY Received"
 )
 PATIENCE_SECONDS = 60.0  # spans that wait longer for a pass wait for one that is not made
+INBOX_DAYS = 30  # the inbox forgets what waits longer
+LITTLE_TIME = 20 * 86_400.0  # seconds that spans may wait before it is serious
 
 
 def checks(args: argparse.Namespace) -> Iterator[Check]:
@@ -160,7 +162,11 @@ def _passes(store: Store, option: str) -> Check:
     cure = f"overclaim detect{option} judges them; overclaim serve{option} does so by itself"
     if isinstance(store, RemoteStore):
         cure = "its server judges them unless it runs with --no-detect; its log says what keeps it from that"
-    return Check("note", "detection passes", f"{last}; {rows} arrivals wait, the oldest for {waiting:.0f} s", cure)
+    found = f"{last}; {rows} arrivals wait, the oldest for {waiting:.0f} s"
+    if waiting <= LITTLE_TIME:
+        return Check("note", "detection passes", found, cure)
+    lost = f"{found}, and what has waited for {INBOX_DAYS} days is never judged"
+    return Check("bad", "detection passes", lost, cure)
 
 
 def _lost(store: Store) -> Check:

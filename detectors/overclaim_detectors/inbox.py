@@ -7,7 +7,7 @@ few minutes behind the watermark too, and leaves out the moments that look as th
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from overclaim_detectors import sql
@@ -23,7 +23,7 @@ MAX_TRACE_SPANS = 100_000
 MAX_GAP_NS = 24 * 3_600_000_000_000
 
 Moments = Mapping[int, int]  # Unix milliseconds -> a hash of what arrived then
-Extent = tuple[str, int, int, int]  # trace, spans received, the first and the last start of them in Unix nanoseconds
+Extent = tuple[str, int, int, int]  # trace, its spans, the first and the last start of them in Unix nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,35 @@ class Inbox:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen: Moments = {}
+        self._since: int | None = None
+        self._still: Sequence[object] = ()
 
     def next(self) -> Piece | None:
         """Return the next piece, or None when nothing new has arrived."""
+        state = self._state()
+        if state and state == self._still:
+            return None
         after, last = self._position()
         until = self._until(after)
         time_span = {"since": after - OVERLAP_MS, "until": until or after}
         moments = self._moments(time_span)
         fresh = {moment for moment, content in moments.items() if self._seen.get(moment) != content}
         if not fresh and until is None:
+            self._still, self._since = state, after - OVERLAP_MS
             return None
         version = max(last + 1, time.time_ns() // 1_000_000)
-        return Piece(until or after, version, *self._batches(self._touched(fresh), time_span), moments)
+        return Piece(until or after, version, *self._batches(self._entered(fresh), time_span), moments)
 
     def done(self, piece: Piece) -> None:
         """Write down that a piece was worked on."""
         self._store.command(sql.load("label/advance"), {"job": "label", "until": piece.until, "version": piece.version})
         oldest = piece.until - OVERLAP_MS
         self._seen = {moment: content for moment, content in piece.moments.items() if moment >= oldest}
+
+    def _state(self) -> Sequence[object]:
+        """What tells that nothing has changed since there was nothing to do; one question instead of three."""
+        since = {"since": self._since}
+        return () if self._since is None else self._store.query(sql.load("label/still"), since).rows[0]
 
     def _position(self) -> tuple[int, int]:
         rows = self._store.query(sql.load("label/position"), {"job": "label"}).rows
@@ -91,24 +102,45 @@ class Inbox:
         rows = self._store.query(sql.load("label/moments"), time_span).rows
         return {int(moment): int(content) for moment, content in rows}
 
-    def _touched(self, moments: Collection[int]) -> list[str]:
-        """The traces that received spans at these moments."""
-        params = {"since": min(moments, default=0), "until": max(moments, default=0)}
-        rows = self._store.query(sql.load("label/touched"), params).rows if moments else []
+    def _entered(self, moments: Collection[int]) -> list[str]:
+        """The traces that received something at these moments; when their first spans arrived is written down."""
+        if not moments:
+            return []
+        params = {"since": min(moments), "until": max(moments)}
+        rows = self._store.query(sql.load("label/touched"), params).rows
+        self._store.command(sql.load("label/enter_arrivals"), params)
         return sorted({str(trace) for trace, moment in rows if int(moment) in moments})
 
     def _batches(self, traces: Sequence[str], time_span: Params) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
-        found = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some, time_span)]
-        too_large = tuple(extent[0] for extent in found if extent[1] > MAX_TRACE_SPANS and self._is_too_large(extent))
-        return tuple(_pack([extent for extent in found if extent[0] not in too_large])), too_large
+        received = [extent for some in _chunks(traces, 5_000) for extent in self._extents(some, time_span)]
+        found = [self._counted(extent) if _is_large(extent) else extent for extent in received]
+        too_large = list(filter(_is_large, found))
+        enter_traces(self._store, too_large)
+        return tuple(_pack([extent for extent in found if not _is_large(extent)])), tuple(one[0] for one in too_large)
 
     def _extents(self, traces: Sequence[str], time_span: Params) -> list[Extent]:
         rows = self._store.query(sql.load("label/extents"), {"traces": list(traces), **time_span}).rows
         return [(str(trace), int(spans), int(first), int(last)) for trace, spans, first, last in rows]
 
-    def _is_too_large(self, extent: Extent) -> bool:
+    def _counted(self, extent: Extent) -> Extent:
+        """The same with the number of spans that there really are."""
         rows = self._store.query(sql.load("label/sizes"), _batch([extent]).params()).rows
-        return any(int(spans) > MAX_TRACE_SPANS for _, spans in rows)
+        return (extent[0], sum(int(spans) for _, spans in rows), *extent[2:])
+
+
+def enter_traces(store: Store, extents: Iterable[Extent]) -> None:
+    """Write down where the spans of some traces lie and how many there are, each counted once.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    if columns := list(zip(*extents, strict=True)):
+        names = ("traces", "spans", "firsts", "lasts")
+        store.command(sql.load("label/enter_traces"), dict(zip(names, map(list, columns), strict=True)))
+
+
+def _is_large(extent: Extent) -> bool:
+    return extent[1] > MAX_TRACE_SPANS
 
 
 def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -7,7 +7,7 @@ fetched, and its answers stored.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -20,7 +20,7 @@ from overclaim.reading.log_records import with_logs
 from overclaim.reading.spans import Span
 from overclaim.reading.traces import runs
 from overclaim_detectors import logs, rows, sql
-from overclaim_detectors.inbox import Batch
+from overclaim_detectors.inbox import Batch, Extent, enter_traces
 from overclaim_detectors.normals import Learned
 from overclaim_detectors.store import Store
 
@@ -50,6 +50,7 @@ def label(
     A trace that cannot be understood keeps what was known of it, and is named in `skipped`.
     """
     by_trace = _by_trace(_spans(store, batch))
+    enter_traces(store, map(_extent, by_trace.values()))
     skipped = set[str]()
     understood = _understood(by_trace, logs.read(store, by_trace), expected, skipped)
     found = _rows(by_trace, understood, version, learned or Learned(store), skipped)
@@ -68,6 +69,12 @@ def _spans(store: Store, batch: Batch) -> list[Span]:
 
 def _by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     return {trace_id: list(of_trace) for trace_id, of_trace in groupby(spans, key=attrgetter("trace_id"))}
+
+
+def _extent(spans: Sequence[Span]) -> Extent:
+    """Where the spans of a trace lie, and how many were read."""
+    starts = [span.start_ns for span in spans]
+    return (spans[0].trace_id, len(spans), min(starts), max(starts))
 
 
 def _understood(

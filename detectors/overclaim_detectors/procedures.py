@@ -13,6 +13,7 @@ from overclaim.procedures.constraint import Constraint, Kind, Matcher
 from overclaim.procedures.judging import SHOWN
 from overclaim.procedures.patterns import pattern
 from overclaim_detectors import sql
+from overclaim_detectors.batched import Batched
 from overclaim_detectors.inbox import Batch
 from overclaim_detectors.store import Store
 
@@ -52,17 +53,22 @@ def store_procedures(store: Store, procedures: Iterable[Procedure]) -> bool:
 
 def judge_procedures(store: Store, batch: Batch, version: int) -> None:
     """Write which procedures the runs of a batch of labelled traces break."""
+    write_breaches(store, Batched(store, batch, version))
+
+
+def write_breaches(store: Store, asked: Batched) -> None:
+    """The same for a batch that is being judged."""
     declared = {row["Kind"] for row in store.query(sql.load("procedures/declared")).dicts()}
-    params = batch.params(version=version, shown=SHOWN, **(_snakes(store, batch) if declared else {}))
+    snakes = _snakes(asked) if declared else {}
     for question, kinds in _QUESTIONS.items():
         if declared & kinds:
-            store.command(_INTO_BREACHES + sql.load(question), params)
-    store.command(sql.load("procedures/retire_breaches"), batch.params(version=version))
+            asked.command(_INTO_BREACHES + sql.load(question), shown=SHOWN, **snakes)
+    asked.command(sql.load("procedures/retire_breaches"))
 
 
-def _snakes(store: Store, batch: Batch) -> dict[str, list[str]]:
+def _snakes(asked: Batched) -> dict[str, list[str]]:
     """The tools of a batch whose names in snake case are others."""
-    called = [str(name) for (name,) in store.query(sql.load("procedures/tools"), batch.params()).rows]
+    called = [str(name) for (name,) in asked.query(sql.load("procedures/tools")).rows]
     tools = [name for name in called if snake(name) != name]
     return {"tools": tools, "snakes": [snake(name) for name in tools]}
 

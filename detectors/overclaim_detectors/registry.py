@@ -8,7 +8,27 @@ from importlib.metadata import EntryPoint, entry_points
 
 from overclaim._errors import InputError
 from overclaim_detectors.rule import Rule
-from overclaim_detectors.rules import oc101, oc102, oc103, oc104, oc201, oc202, oc203, oc401, oc402, oc403, oc404
+from overclaim_detectors.rules import (
+    oc101,
+    oc102,
+    oc103,
+    oc104,
+    oc105,
+    oc201,
+    oc202,
+    oc203,
+    oc204,
+    oc206,
+    oc207,
+    oc208,
+    oc301,
+    oc302,
+    oc303,
+    oc401,
+    oc402,
+    oc403,
+    oc404,
+)
 
 GROUP = "overclaim.detectors"
 BUILTIN = (
@@ -16,9 +36,17 @@ BUILTIN = (
     oc102.RULE,
     oc103.RULE,
     oc104.RULE,
+    oc105.RULE,
     oc201.RULE,
     oc202.RULE,
     oc203.RULE,
+    oc204.RULE,
+    oc206.RULE,
+    oc207.RULE,
+    oc208.RULE,
+    oc301.RULE,
+    oc302.RULE,
+    oc303.RULE,
     oc401.RULE,
     oc402.RULE,
     oc403.RULE,

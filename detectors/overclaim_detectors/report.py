@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from overclaim._errors import InputError, StoreError
 from overclaim_detectors import sql
+from overclaim_detectors.drift.reference import Policy
 from overclaim_detectors.layout import Layout
-from overclaim_detectors.report_layouts import CLAIMS, COVERAGE, DRIFT, NORMALS, PROCEDURES, SILENT
+from overclaim_detectors.report_layouts import CLAIMS, COMPARE, COVERAGE, DRIFT, NORMALS, PROCEDURES, SILENT
 from overclaim_detectors.store import QueryError, Rows, Store
 
 UNKNOWN_TABLE = 60
@@ -46,7 +48,7 @@ class Report:
     params: Callable[[Window], dict[str, object]]
     layout: Layout
     rest: str = ""
-    rest_words: Callable[[Mapping[str, int]], str] = lambda _: ""
+    rest_words: Callable[[Mapping[str, Any]], str] = lambda _: ""
 
 
 def _since(window: Window) -> dict[str, object]:
@@ -63,6 +65,12 @@ def _two_windows(window: Window) -> dict[str, object]:
     }
 
 
+def _drifts(window: Window) -> dict[str, object]:
+    policy = Policy()
+    least = {"least_runs": policy.least_runs, "least_days": policy.least_days}
+    return {**_since(window), "now": utc_text(window.now), **least}
+
+
 def _noticed(counts: Mapping[str, int]) -> str:
     one, many = "failure that somebody noticed is", "failures that somebody noticed are"
     return f"{_count(number, one, many)} left out: --all." if (number := counts["Noticed"]) else ""
@@ -74,6 +82,24 @@ def _unpaired(counts: Mapping[str, int]) -> str:
     parts = [f"New, with nothing to compare with yet: {new}."] if new else []
     parts += [f"No longer seen: {lost}."] if lost else []
     return " ".join([*parts, "All rows: --all."]) if parts else ""
+
+
+def quiet(counts: Mapping[str, Any]) -> str:
+    """What of behaviour is quiet, how much would have been seen, and what could not be judged yet, in words."""
+    if not any(counts[name] for name in ("Quiet", "NotYet", "Parts", "Small")):
+        return ""
+    parts = [f"Quiet: {_count(counts['Quiet'], 'stream', 'streams')} of behaviour."]
+    if counts["Quiet"] > counts["Blind"]:
+        low, high = counts["Smallest"], counts["Largest"]
+        parts.append(f"Within a week they show changes from {low} to {high} points on.")
+    if blind := counts["Blind"]:
+        parts.append(f"Too few runs in a week to show any change: {blind}.")
+    if not_yet := counts["NotYet"]:
+        more = ", ..." if not_yet > len(counts["Lacking"]) else ""
+        parts.append(f"Not judged yet: {not_yet} ({', '.join(counts['Lacking'])}{more}).")
+    if left := counts["Parts"] + counts["Small"]:
+        parts.append(f"{_count(left, 'drift', 'drifts')} too small to matter, or part of another: --all.")
+    return " ".join(parts)
 
 
 def _agents_and_tools(agents: int, tools: int) -> str:
@@ -91,9 +117,10 @@ REPORTS = {
         "report/silent", "No call failed without anybody noticing.", _since, SILENT, "report/silent_noticed", _noticed
     ),
     "procedures": Report("report/procedures", "No run broke a declared procedure.", _since, PROCEDURES),
-    "drift": Report(
-        "report/drift", "No agent or tool was seen in both windows.", _two_windows, DRIFT,
-        "report/drift_unpaired", _unpaired,
+    "drift": Report("report/drift", "No drift is open.", _drifts, DRIFT, "report/drift_quiet", quiet),
+    "compare": Report(
+        "report/compare", "No agent or tool was seen in both windows.", _two_windows, COMPARE,
+        "report/compare_unpaired", _unpaired,
     ),
     "coverage": Report("report/coverage", "No run falls into this time.", _since, COVERAGE),
     "normals": Report("report/normals", "Nothing was learned about any tool yet.", _since, NORMALS),

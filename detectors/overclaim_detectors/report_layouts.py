@@ -45,6 +45,22 @@ PROCEDURES = Layout(
 )
 DRIFT = Layout(
     (
+        Column("Since", "{Since}", fixed=16),
+        Column("Severity", "{Severity}", fixed=8),
+        Column("Signal", "{Signal}"),
+        Column("Who", "{Who}"),
+        Column("Was", "{Was} %"),
+        Column("Now", "{Now} %"),
+        Column("Extra runs", "{ExtraRuns}"),
+    ),
+    (
+        "{Sentence}", "behaviour {ByBehaviour} points, traffic {ByTraffic} points", "{Causes}",
+        "by chance once in {ByChance} weeks", "service {Service}", "state {State}", "{Reason}", "traces {TraceIds}",
+        "part: drift {Part}", "drift {DriftId}",
+    ),
+)  # fmt: skip
+COMPARE = Layout(
+    (
         Column("Signal", "{Signal}"),
         Column("Agent", "{Agent}"),
         Column("Was", "{Was} %"),

@@ -18,7 +18,7 @@ MAX_ITEMS = 64
 _COMMON = ("ServiceName", "Environment", "Agent", "AgentVersion", "Model")
 RUN_COLUMNS = (
     "TraceId", "SpanId", "RunId", *_COMMON, "Started", "Ended", "Claimed", "Calls", "FailedCalls",
-    "Captured", "Complete", "Gaps", "Version",
+    "Captured", "Complete", "Gaps", "ServiceVersion", "Version",
 )  # fmt: skip
 CALL_COLUMNS = (
     "TraceId", "SpanId", "RunSpanId", "Position", *_COMMON, "Tool", "Action", "Operation", "Targets", "Effect",
@@ -99,29 +99,31 @@ class _Frame:
     common: tuple[str, str, str, str, str]
     started: int
     ended: int
+    release: str
 
     @staticmethod
     def of(run: Run, by_id: Mapping[str, Span]) -> _Frame:
         inside = [by_id[id_] for id_ in (run.span_id, *(call.span_id for call in run.calls)) if id_ in by_id]
         inside = inside or list(by_id.values())
         outer = inside[0]
+        release = _text(outer.resource, "service.version")
         common = (
             outer.service,
             _text(outer.resource, "deployment.environment.name", "deployment.environment"),
             run.agent,
-            _text(outer.attributes, names.GEN_AI_AGENT_VERSION) or _text(outer.resource, "service.version"),
+            _text(outer.attributes, names.GEN_AI_AGENT_VERSION) or release,
             _text(outer.attributes, names.GEN_AI_REQUEST_MODEL) or _model(by_id),
         )
         if run.span_id in by_id:
-            return _Frame(common, outer.start_ns, outer.end_ns)
-        return _Frame(common, min(s.start_ns for s in inside), max(s.end_ns for s in inside))
+            return _Frame(common, outer.start_ns, outer.end_ns, release)
+        return _Frame(common, min(s.start_ns for s in inside), max(s.end_ns for s in inside), release)
 
 
 def _run(run: Run, frame: _Frame, version: int) -> Row:
     failed = sum(call.observed.outcome is Outcome.FAILURE for call in run.calls)
     return (
         run.trace_id, run.span_id, run.id, *frame.common, frame.started, frame.ended, run.claimed.value,
-        len(run.calls), failed, int(run.captured), int(run.complete), list(run.gaps), version,
+        len(run.calls), failed, int(run.captured), int(run.complete), list(run.gaps), frame.release, version,
     )  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 The SQL gets {traces:Array(String)}, {earliest:Int64}, {latest:Int64} (Unix nanoseconds) and the rule's own params, and
 returns the COLUMNS below, in any order; At is in Unix nanoseconds and lies in that time. A column Detail is added to
-the title. It reads the overclaim_* tables, which by then hold the verdicts of the traces.
+the title. It reads the overclaim_* tables, which by then hold the verdicts of the traces. `TraceId IN {traces:...}` is
+the form that stays fast where a batch is large. Rules with the same SQL and params are asked together where it binds
+{rules:Array(String)}, their ids; then a column Rule says of which of them a row is.
 """
 
 from __future__ import annotations
@@ -34,8 +36,11 @@ SEVERITIES = ("high", "medium", "low")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A small run that a rule must fire on, or must stay quiet on. red: calls whose own span has status Error.
+    """A small run that a rule must fire on, or must stay quiet on. Its calls are made one after the other.
 
+    red, ok: calls whose own span has status Error, or Ok. within: runs of other agents in the same trace, each with
+    the index of the call during which it runs. earlier: runs of the same agent before it, each in a trace of its own,
+    with how many there are. gaps: what is missing, as the labelling job says it.
     procedures: what is declared, as `overclaim.procedures.load` takes it; for runs of this case alone.
     """
 
@@ -46,6 +51,10 @@ class Case:
     captured: bool = True
     complete: bool = True
     red: tuple[int, ...] = ()
+    ok: tuple[int, ...] = ()
+    within: tuple[tuple[int, Case], ...] = ()
+    earlier: tuple[tuple[int, Case], ...] = ()
+    gaps: tuple[str, ...] = ()
     procedures: tuple[Mapping[str, object], ...] = ()
 
     def run(self, trace_id: str, span_ids: tuple[str, ...]) -> Run:
@@ -53,7 +62,7 @@ class Case:
         calls = tuple(replace(one, span_id=span_ids[one.index + 1]) for one in self.calls)
         return Run(
             id=span_ids[0], calls=calls, claims=self.claims, claimed=self.claimed, captured=self.captured,
-            complete=self.complete, agent=f"case {trace_id}", trace_id=trace_id, span_id=span_ids[0],
+            complete=self.complete, agent=f"case {trace_id}", trace_id=trace_id, span_id=span_ids[0], gaps=self.gaps,
         )  # fmt: skip
 
     def declared(self, trace_id: str) -> tuple[Procedure, ...]:
@@ -65,6 +74,7 @@ class Case:
 class Rule:
     """One rule. doc: Markdown that says what it finds, why it matters, an example, and the cure.
 
+    severities: those that its findings can have, for lists of rules.
     query: name of its SQL under queries/; a rule from elsewhere gives its SQL as `text` instead. by_value: a run has
     one finding for each EvidenceValue, and not for each set of calls.
     """
@@ -76,6 +86,7 @@ class Rule:
     text: str = ""
     params: Mapping[str, object] = field(default_factory=dict[str, object])
     by_value: bool = False
+    severities: tuple[str, ...] = SEVERITIES
     fires: tuple[Case, ...] = ()
     quiet: tuple[Case, ...] = ()
 
@@ -94,23 +105,35 @@ def call(
     claimed: str = "success",
     child: str = "",
     rule: str = "http.status",
+    value: str = "",
+    grade: Grade = Grade.STRUCTURED,
 ) -> Call:
     """A call for a case. Calls with the same tool and target are attempts at one thing.
 
-    child, rule: the span and the rule of its evidence.
+    child, rule, value: the span, the rule and the value of its evidence.
     """
     outcome = Outcome(observed)
-    fact = Evidence("http_status", rule, outcome, Grade.STRUCTURED, span_id=child)
+    fact = Evidence("http_status", rule, outcome, grade, value, span_id=child)
     return Call(
         index,
         tool,
         Operation(tool, targets=(target,) if target else (), effect=Effect(effect), key=f"{tool} {target}"),
-        Observation(outcome, Grade.STRUCTURED, (fact,)),
+        Observation(outcome, grade, (fact,)),
         claimed=Outcome(claimed),
     )
 
 
-def claim(outcome: str, *about: int, action: str = "create", mismatch: str = "") -> BoundClaim:
-    """A claim for a case, about the calls with these indexes."""
+def claim(
+    outcome: str,
+    *about: int,
+    action: str = "create",
+    mismatch: str = "",
+    target: str = "",
+    text: str = "",
+    generic: bool = False,
+) -> BoundClaim:
+    """A claim for a case, about the calls with these indexes. target: what it names; text: its words."""
     wrong = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, mismatch)
-    return BoundClaim(Claim(Outcome(outcome), action=action), about, wrong if mismatch else None)
+    targets = (target,) if target else ()
+    said = Claim(Outcome(outcome), action=action, targets=targets, generic=generic, text=text)
+    return BoundClaim(said, about, wrong if mismatch else None)

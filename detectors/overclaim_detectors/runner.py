@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,8 @@ from overclaim._errors import OverclaimError
 from overclaim.expectations import Expectations
 from overclaim.outcome.tool_rules import NO_RULES
 from overclaim_detectors import disk, judging
+from overclaim_detectors.batched import together
+from overclaim_detectors.drift.job import DriftJob
 from overclaim_detectors.inbox import Batch, Inbox, Piece
 from overclaim_detectors.label import label
 from overclaim_detectors.normals import Learned
@@ -21,6 +24,10 @@ from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.detect")
 MAX_BACK_OFF = 60.0
+# A pass over a few runs costs almost as much as one over hundreds. After one that took long the next waits this many
+# times as long, so that it finds more to do; but no more than so many intervals.
+_REST = 9.0
+_INTERVALS = 5.0
 
 
 @dataclass(slots=True)
@@ -66,21 +73,21 @@ class Detection:
 
     def _work(self, piece: Piece, done: Pass) -> None:
         done.skipped += piece.too_large
-        for batch in piece.batches:
-            whole = batch.without(disk.cut_off(self._store, batch.traces))
-            if whole.traces:
-                self._batch(whole, piece.version, done)
+        wholes = (batch.without(disk.cut_off(self._store, batch.traces)) for batch in piece.batches)
+        understood = [self._label(whole, piece.version, done) for whole in wholes if whole.traces]
+        for batch in together(understood):
+            judging.judge(self._store, batch, piece.version)
+            found = judging.find(self._store, batch, piece.version, self._rules.rules)
+            done.findings += found.findings
+            done.failed |= found.failed
 
-    def _batch(self, batch: Batch, version: int, done: Pass) -> None:
+    def _label(self, batch: Batch, version: int, done: Pass) -> Batch:
+        """Label a batch; what of it was understood."""
         labelled = label(self._store, batch, version, self._normals, self._expected)
-        understood = batch.without(labelled.skipped)
-        judging.judge(self._store, understood, version)
-        found = judging.find(self._store, understood, version, self._rules.rules)
         done.labelled += labelled.traces
         done.judged += labelled.runs
-        done.findings += found.findings
         done.skipped += labelled.skipped
-        done.failed |= found.failed
+        return batch.without(labelled.skipped)
 
 
 def detect_once(store: Store, expected: Expectations | None = None) -> Pass:
@@ -119,12 +126,16 @@ def follow(
 ) -> None:
     """Detect every `interval` seconds until `stop` is set; `each` gets every pass that had something to do.
 
+    The pause is longer after a pass that took long: nine times as long as it, up to five intervals.
+
     A pass that fails, whatever the cause, is logged and tried again, more and more slowly, up to once a minute.
     expected: what is right.
     """
     stop, progress, wait = stop or threading.Event(), progress or Progress(), interval
     detection: Detection | None = None
+    drift = DriftJob(store)
     while not stop.wait(wait):
+        started = time.monotonic()
         try:
             detection = detection or Detection(store, expected=expected)
             done = detection.once()
@@ -137,6 +148,12 @@ def follow(
             _log.error("detection failed, next try in %.0f s: %s", wait, progress.error, exc_info=not known)
             continue
         progress.succeeded()
-        wait = interval
+        wait = pause(interval, time.monotonic() - started)
+        drift.when_due()
         if each and not done.idle:
             each(done)
+
+
+def pause(interval: float, took: float) -> float:
+    """How long to wait, in seconds, after a pass that took so many."""
+    return max(interval, min(took * _REST, interval * _INTERVALS))

@@ -1,18 +1,21 @@
--- Claims of some traces with one verdict that accuses ({label}), with the fact that shows it.
+-- Claims of some traces with a verdict that accuses, and the fact that shows it: those that {rules} report.
 -- Severity goes by effect: high where the call writes. Where there is no call it goes by the deed, lower for one that
 -- only looks (looks: those actions). What is pending may yet come true, so it is lower, too.
 WITH
 verdicts AS (
     SELECT
         *,
-        Calls[1] AS First
+        Calls[1] AS First,
+        transform(
+            toString(Label), ['contradicted', 'unsupported', 'pending'], ['OC101', 'OC102', 'OC103'], ''
+        ) AS Accusation
     FROM overclaim_verdicts FINAL
     WHERE
         TraceId IN {traces:Array(String)}
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
         AND Claim >= 0
-        AND Label = {label:String}
+        AND Accusation IN {rules:Array(String)}
 ),
 
 claims AS (
@@ -61,6 +64,7 @@ effects AS (
 )
 
 SELECT
+    verdicts.Accusation AS Rule,
     verdicts.TraceId AS TraceId,
     verdicts.RunSpanId AS RunSpanId,
     verdicts.Claim AS Claim,

@@ -1,28 +1,7 @@
 -- The calls of some traces that failed, or wrote nothing, with who noticed: a later call that mended it, the agent's
--- own report, or a verdict that accuses it. Reads overclaim_verdicts, so it runs after judge/verdicts.
+-- own report, or a verdict that accuses it. Runs after judge/operations and judge/verdicts, and reads what they wrote.
 -- earliest, latest: Unix nanoseconds between which all spans of the traces start.
 WITH
--- Whether good ends mend unfinished calls: the same words as in judge/verdicts.
-(
-    (same, good_action, good_look, good_first, good_last, action, look, first, last, waits) ->
-    same AND good_last > first
-    OR (
-        NOT same
-        AND NOT (good_look AND NOT look)
-        AND (
-            good_action = 'delete' AND action = 'delete' AND good_first < last
-            OR good_last > first
-            AND (
-                waits
-                OR good_action = action
-                OR good_action IN ('', 'run', 'delegate')
-                OR action IN ('', 'run', 'delegate')
-                OR (good_action IN ('create', 'update') AND action IN ('create', 'update'))
-            )
-        )
-    )
-) AS mends,
-
 calls AS (
     SELECT
         *,
@@ -48,81 +27,35 @@ calls AS (
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
 
--- One row per call for its operation, and one for each of its targets.
-links AS (
+operations AS (
     SELECT
         TraceId,
         RunSpanId,
-        SpanId,
-        Position,
-        Action,
-        Effect = 'read' AS Look,
-        Observed,
-        Bad,
-        arrayJoin(arrayConcat([('operation', Operation)], arrayMap(t -> ('target', t), Targets))) AS Link,
-        Link.1 = 'operation' AS Same
-    FROM calls
-),
-
-good_ends AS (
-    SELECT
-        TraceId,
-        RunSpanId,
-        Link,
-        Action,
-        Look,
-        min(Position) AS First,
-        max(Position) AS Last
-    FROM links
-    WHERE Observed = 'success'
-    GROUP BY TraceId, RunSpanId, Link, Action, Look
-),
-
-mended AS (
-    SELECT DISTINCT
-        links.TraceId AS TraceId,
-        links.SpanId AS SpanId
-    FROM links
-    INNER JOIN good_ends
-        ON
-            links.TraceId = good_ends.TraceId
-            AND links.RunSpanId = good_ends.RunSpanId
-            AND links.Link = good_ends.Link
-    WHERE
-        links.Bad
-        AND mends(
-            links.Same, good_ends.Action, good_ends.Look, good_ends.First, good_ends.Last,
-            links.Action, links.Look, links.Position, links.Position, 0
-        )
-),
-
-reports AS (
-    SELECT
-        TraceId,
-        RunSpanId,
-        groupUniqArrayArray(About) AS Spans,
-        max(empty(About) AND Action = '') AS Vague,
-        max(empty(About)) AS Lost
-    FROM overclaim_claims FINAL
+        Operation,
+        Mended,
+        Admitted OR Covered AS Told
+    FROM overclaim_operations FINAL
     WHERE
         TraceId IN {traces:Array(String)}
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
-        AND Outcome IN ('failure', 'partial')
-    GROUP BY TraceId, RunSpanId
+        AND FailedAttempts > 0
+),
+
+mended AS (
+    SELECT
+        TraceId,
+        arrayJoin(Mended) AS SpanId
+    FROM operations
 ),
 
 reported AS (
-    SELECT DISTINCT
-        calls.TraceId AS TraceId,
-        calls.RunSpanId AS RunSpanId,
-        calls.Operation AS Operation
-    FROM calls
-    INNER JOIN reports ON calls.TraceId = reports.TraceId AND calls.RunSpanId = reports.RunSpanId
-    WHERE
-        has(reports.Spans, calls.SpanId)
-        OR reports.Vague
-        OR (reports.Lost AND calls.Action IN ('', 'run', 'delegate'))
+    SELECT
+        TraceId,
+        RunSpanId,
+        Operation
+    FROM operations
+    WHERE Told
 ),
 
 accused AS (

@@ -1,13 +1,14 @@
--- In which time the spans of some traces start (Unix nanoseconds), and how many were received, repeated ones included.
--- A row of overclaim_traces may become visible after that of the inbox, so what arrived between since and until (Unix
--- milliseconds) is taken from the inbox as well: no trace that arrived is without an extent, or has one too short.
+-- In which time the spans of some traces start (Unix nanoseconds), and at most how many there are: those counted when
+-- the trace was last read, and all that arrived since, repeated ones included.
+-- What arrived between since and until (Unix milliseconds) is not counted yet or may just have been, so the number is
+-- too high rather than too low.
 -- Rows of the inbox that stand for log records (Spans = 0) say nothing about spans; a trace of log records alone has no
 -- extent.
 WITH
 known AS (
     SELECT
         TraceId,
-        toUInt64(sum(Spans)) AS Received,
+        max(Spans) AS Counted,
         min(Earliest) AS First,
         max(Latest) AS Last
     FROM overclaim_traces
@@ -18,7 +19,7 @@ known AS (
 arrived AS (
     SELECT
         TraceId,
-        toUInt64(sum(Spans)) AS Received,
+        toUInt64(sum(Spans)) AS Counted,
         min(Earliest) AS First,
         max(Latest) AS Last
     FROM overclaim_inbox
@@ -38,7 +39,7 @@ either AS (
 
 SELECT
     TraceId,
-    max(either.Received) AS Received,
+    sum(either.Counted) AS Received,
     toUnixTimestamp64Nano(min(either.First)) AS First,
     toUnixTimestamp64Nano(max(either.Last)) AS Last
 FROM either

@@ -1,5 +1,6 @@
--- The breaches of some traces that one rule ({rule}) reports.
+-- The breaches of some traces that some rules ({rules}) report.
 SELECT
+    Rule,
     TraceId,
     RunSpanId,
     toInt32(-1) AS Claim,
@@ -22,4 +23,4 @@ WHERE
     TraceId IN {traces:Array(String)}
     AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
     AND Started <= fromUnixTimestamp64Nano({latest:Int64})
-    AND Rule = {rule:String}
+    AND Rule IN {rules:Array(String)}

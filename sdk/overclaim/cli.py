@@ -16,7 +16,20 @@ from overclaim._errors import MissingExtra, OverclaimError
 from overclaim._version import __version__
 
 GROUP = "overclaim.commands"
-ORDER = ("demo", "serve", "check", "expectations", "detect", "report", "show", "query", "schema", "doctor")
+ORDER = (
+    "demo",
+    "serve",
+    "check",
+    "expectations",
+    "detect",
+    "report",
+    "drift",
+    "show",
+    "rules",
+    "query",
+    "schema",
+    "doctor",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,6 +271,11 @@ def test_views_work_beside_their_tables(monkeypatch: pytest.MonkeyPatch) -> None
         ("ALTER TABLE t MODIFY SETTING non_replicated_deduplication_window = 1000", []),
         ("CREATE OR REPLACE VIEW v\nAS\nSELECT 1", ["CREATE OR REPLACE VIEW v ON CLUSTER 'shop' AS SELECT 1"]),
         ("CREATE DATABASE IF NOT EXISTS d", ["CREATE DATABASE IF NOT EXISTS d ON CLUSTER 'shop'"]),
+        ("DROP VIEW IF EXISTS v", ["DROP VIEW IF EXISTS v ON CLUSTER 'shop'"]),
+        (
+            "ALTER TABLE t ADD INDEX IF NOT EXISTS i A TYPE minmax",
+            ["ALTER TABLE t_local ON CLUSTER 'shop' ADD INDEX IF NOT EXISTS i A TYPE minmax"],
+        ),
     ],
 )
 def test_what_is_changed_changes_on_all_servers(statement: str, becomes: list[str]) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 import scripted_agents as agents
-from stores import VERDICTS, receive
+from stores import VERDICTS, arrive_late, receive
 
 from overclaim._errors import StoreError
 from overclaim_collector.otlp.items import Refused
@@ -93,6 +93,20 @@ def test_a_late_span_changes_nothing_where_the_others_were_removed(store: Store)
     assert store.query(VERDICTS).rows == verdicts
     receive(store, agents.foreign(75))
     assert detect_once(store).labelled == 1
+
+
+def test_what_no_pass_has_seen_is_not_judged_by_its_rest(store: Store) -> None:
+    """Where detection was off while spans were removed, a late span of their trace accuses nobody either."""
+    early = agents.foreign(70)
+    receive(store, [*early[:1], *early[2:]])
+    arrive_late(store, 9000)
+    store.command("ALTER TABLE otel_traces UPDATE Received = Received - 9000 WHERE 1 SETTINGS mutations_sync = 1")
+    receive(store, agents.foreign(69))
+    assert enforce(store, 1).rows == 2
+    receive(store, early[1:2])
+    done = detect_once(store)
+    assert (done.labelled, done.failed) == (1, {})
+    assert early[0][1] not in {row[0] for row in store.query(VERDICTS).rows}
 
 
 def test_rows_of_one_part_go_by_when_they_came_too(store: Store) -> None:

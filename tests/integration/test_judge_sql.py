@@ -12,10 +12,8 @@ from stores import FINDINGS, put_labelled
 from overclaim.checking import Checked, check_files
 from overclaim.outcome.judge import judge
 from overclaim.outcome.model import Outcome, Run
-from overclaim.procedures import Procedure
 from overclaim.reading.spans import Span
 from overclaim_detectors import judging
-from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.registry import BUILTIN
 from overclaim_detectors.rule import Case, Rule, call, claim
 from overclaim_detectors.store import Store
@@ -118,14 +116,14 @@ def test_accusing_findings_are_those_of_python(store: Store) -> None:
 def test_silent_failures_are_those_of_python(store: Store) -> None:
     """Each failure that Python calls silent is found in the store too, whatever the status of its span, and no other.
 
-    The store tells apart what Python calls by one name: OC202 and OC203 are kinds of it.
+    The store tells apart what Python calls by one name: the other OC2xx but OC206 are kinds of it.
     """
     made = [make_run(seed) for seed in range(RUNS)]
     red = [(run, [replace(span, status="Error") for span in spans]) for run, spans in made[: RUNS // 2]]
     batch = put_labelled(store, [*red, *made[RUNS // 2 :]])
     judging.judge(store, batch, version=1)
     judging.find(store, batch, 1, BUILTIN)
-    rows = [row for row in store.query(FINDINGS).dicts() if row["Rule"] in ("OC201", "OC202", "OC203")]
+    rows = [row for row in store.query(FINDINGS).dicts() if "OC201" <= row["Rule"] <= "OC208"]
     failed = {
         (run.trace_id, run.calls[index].span_id)
         for run, _ in made
@@ -133,8 +131,9 @@ def test_silent_failures_are_those_of_python(store: Store) -> None:
         for index in finding.calls
         if finding.rule == "OC201"
     }
-    assert {(row["TraceId"], row["CallSpanIds"][0]) for row in rows} == failed
-    assert len(rows) == len(failed)
+    shown = [(row["TraceId"], call) for row in rows for call in row["CallSpanIds"] if row["Rule"] != "OC206"]
+    assert set(shown) == failed
+    assert len(shown) == len(failed)
 
 
 def test_a_red_span_makes_a_silent_failure_less_severe(store: Store) -> None:
@@ -149,32 +148,6 @@ def test_a_red_span_makes_a_silent_failure_less_severe(store: Store) -> None:
         (found,) = [row for row in store.query(FINDINGS).dicts() if row["TraceId"] == run.trace_id]
         severity[effect, red] = f"{found['Rule']} {found['Severity']}"
     assert list(severity.values()) == ["OC201 high", "OC201 medium", "OC201 medium", "OC201 low"]
-
-
-def test_rules_fire_on_their_cases_and_on_nothing_else(store: Store) -> None:
-    """Every rule fires on each case it must fire on, and is quiet on the others."""
-    expected: dict[str, tuple[str, str, bool]] = {}
-    made: list[tuple[Run, list[Span]]] = []
-    declared: list[Procedure] = []
-    for rule in BUILTIN:
-        for case in (*rule.fires, *rule.quiet):
-            trace_id = f"{len(made) + 1:032x}"
-            spans = tuple(f"{len(made) + 1:08x}{place:08x}" for place in range(len(case.calls) + 1))
-            run = case.run(trace_id, spans)
-            made.append((run, case_spans(run, case.red)))
-            declared += case.declared(trace_id)
-            expected[trace_id] = (rule.id, case.name, case in rule.fires)
-    store_procedures(store, declared)
-    batch = put_labelled(store, made)
-    judging.judge(store, batch, version=1)
-    assert judging.find(store, batch, 1, BUILTIN).failed == {}
-    fired = {(row["TraceId"], row["Rule"]) for row in store.query(FINDINGS).dicts()}
-    wrong = [
-        f"{rule} {'is quiet' if fires else 'fires'} on: {name}"
-        for trace_id, (rule, name, fires) in expected.items()
-        if ((trace_id, rule) in fired) is not fires
-    ]
-    assert wrong == []
 
 
 def test_a_finding_is_closed_when_it_no_longer_holds(store: Store) -> None:

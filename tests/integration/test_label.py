@@ -9,10 +9,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from stores import FINDINGS, receive
+from stores import ARRIVAL, ARRIVALS, CAME, ENTERED, FINDINGS, FIRST, READ, arrive_late, receive
 
 import overclaim
-from overclaim_detectors import inbox, label
+from overclaim_detectors import inbox, label, sql
 from overclaim_detectors.inbox import Inbox
 from overclaim_detectors.report import Window, run_report
 from overclaim_detectors.runner import Detection, Pass, detect_once, follow
@@ -246,34 +246,44 @@ def test_a_wrong_clock_costs_nobody_else(store: Store, recorded: list[agents.Row
     assert all(batch.latest - batch.earliest < 10**12 for batch in piece.batches)
 
 
-def test_a_trace_that_is_only_in_the_inbox_yet_is_judged(store: Store, recorded: list[agents.Row]) -> None:
-    """Where the table of extents lags behind the inbox, the arrivals themselves say in which time to look."""
+def test_a_pass_enters_where_traces_lie_and_when_they_came(store: Store, recorded: list[agents.Row]) -> None:
+    """As the spans themselves say, each counted once; nothing is entered for a trace of log records alone."""
     receive(store, recorded)
-    store.command("TRUNCATE TABLE overclaim_traces")
-    assert detect_once(store).labelled == 4
-    assert verdicts(store) == agents.EXPECTED
+    receive(store, recorded[:5])
+    store.command("INSERT INTO overclaim_inbox (TraceId, Spans) VALUES ('only logs', 0)")
+    assert store.query(ENTERED).rows == []
+    detect_once(store)
+    assert len(store.query(READ).rows) == 4
+    assert store.query(ENTERED).rows == store.query(READ).rows
+    assert store.query(FIRST).rows == store.query(CAME).rows
 
 
-def test_a_late_span_is_read_before_its_extent_is_there(store: Store) -> None:
-    """An extent that still ends before the late span hides it from nobody."""
+def test_a_late_span_makes_a_trace_larger(store: Store) -> None:
+    """Its extent and its size follow, and the moment at which it first came stays."""
     failed, mending, agent = agents.foreign(80)
     receive(store, [failed, agent])
-    old = store.query("SELECT * FROM overclaim_traces")
-    detection = Detection(store)
-    detection.once()
+    detect_once(store)
+    came = store.query(FIRST).rows
     receive(store, [mending])
-    store.command("TRUNCATE TABLE overclaim_traces")
-    store.insert("overclaim_traces", old.columns, old.rows)
-    detection.once()
-    assert verdicts(store) == {"clerk": "recovered"}
-
-
-def arrive_late(store: Store, seconds: int) -> None:
-    """Give what arrived the time at which a slow insert would have begun."""
-    rows = store.query("SELECT *, now64(3) AS Now FROM overclaim_inbox").rows
+    detect_once(store)
+    assert store.query(ENTERED).rows == store.query(READ).rows
+    assert store.query(FIRST).rows == came
     store.command("TRUNCATE TABLE overclaim_inbox")
-    values = [(row[-1] - timedelta(seconds=seconds), *row[1:-1]) for row in rows]
-    store.insert("overclaim_inbox", ("Arrived", "TraceId", "Spans", "Earliest", "Latest"), values)
+    assert store.query(sql.load("report/show_spans"), {"id": agent[1]}).rows == [(3,)]
+
+
+def test_a_trace_that_grew_huge_stays_left_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size is known long after its arrivals are forgotten, from the last count."""
+    spans = agents.foreign(81)
+    receive(store, spans)
+    with monkeypatch.context() as small:
+        small.setattr(inbox, "MAX_TRACE_SPANS", 2)
+        detect_once(store)
+    store.command("TRUNCATE TABLE overclaim_inbox")
+    receive(store, spans[:1])
+    monkeypatch.setattr(inbox, "MAX_TRACE_SPANS", 2)
+    assert detect_once(store).skipped == [spans[0][1]]
+    assert store.query(ENTERED).rows == store.query(READ).rows
 
 
 def test_an_insert_of_minutes_is_not_lost(store: Store, recorded: list[agents.Row]) -> None:
@@ -295,8 +305,8 @@ def test_more_spans_of_a_moment_that_was_seen_are_judged(store: Store) -> None:
     detection = Detection(store)
     detection.once()
     receive(store, [mending])
-    store.command("ALTER TABLE overclaim_inbox DELETE WHERE Spans = 1 SETTINGS mutations_sync = 2")
-    rows = store.query("SELECT Arrived, TraceId, 1 AS Spans, Earliest, Latest FROM overclaim_inbox")
-    store.insert("overclaim_inbox", rows.columns, rows.rows)
+    first, late = store.query(ARRIVALS).rows
+    store.command("TRUNCATE TABLE overclaim_inbox")
+    store.insert("overclaim_inbox", ARRIVAL, [first, (first[0], *late[1:])])
     detection.once()
     assert verdicts(store) == {"clerk": "recovered"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import scripted_agents as agents
-from otelcol_exporter import JSON_LOGS, RELEASES, Release, by_name
+from otelcol_exporter import OLD_JSON_LOGS, RELEASES, Release, by_name
 
 from overclaim._errors import StoreError
 from overclaim_collector.config import ServeConfig
@@ -87,7 +88,7 @@ def test_log_records_in_the_collector_s_tables_tell_of_spans_too(stock: Store) -
     """Here in one of the JSON variant, which came before columns for the names of events."""
     json_tables = release("json")
     json_tables.make_tables(stock.command)
-    stock.command(JSON_LOGS)
+    stock.command(OLD_JSON_LOGS)
     migrate(stock)
     json_tables.push(agents.foreign_body(9), stock.insert)
     calls = "SELECT Timestamp, TraceId, SpanId FROM otel_traces WHERE SpanName LIKE 'execute_tool%' ORDER BY Timestamp"
@@ -170,16 +171,24 @@ def test_the_view_follows_the_table(stock: Store) -> None:
     assert stock.query(COMMENT).rows != before
 
 
-def test_only_the_last_week_of_what_was_there_is_entered(stock: Store) -> None:
-    """Once: older spans, and those that our own views have seen, are not."""
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """The schema files of a version that did not look for what was there before it."""
+    folder = tmp_path / "earlier"
+    shutil.copytree(sql.root() / "schema", folder, ignore=shutil.ignore_patterns("05*", "06*", "07*"))
+    return folder
+
+
+def test_only_the_last_week_of_what_was_there_is_entered(stock: Store, earlier: Path) -> None:
+    """Once: older spans, and those that the views of an earlier version have seen, are not."""
     release("older").make_tables(stock.command)
     columns = ("Timestamp", "TraceId", "SpanId")
     (now,) = stock.query("SELECT toUnixTimestamp64Nano(now64(9))").rows[0]
     day = 86_400 * 10**9
     stock.insert("otel_traces", columns, [(now - days * day, f"{days} days ago", "s") for days in (1, 3, 20)])
-    migrate(stock)
+    migrate(stock, earlier)
     stock.insert("otel_traces", columns, [(now, "today", "s")])
-    # As in a store of an earlier version, whose views have seen all of it.
+    assert migrate(stock)[0] == "050_history"
     stock.command("ALTER TABLE overclaim_migrations DELETE WHERE Number = 50 SETTINGS mutations_sync = 1")
     assert migrate(stock) == ["050_history"]
     entered = stock.query("SELECT TraceId, Spans FROM overclaim_inbox ORDER BY TraceId").rows

@@ -40,15 +40,23 @@ def test_what_is_wrong_is_named(store: Store, store_path: Path) -> None:
     """A detached part, spans that nobody judges and an old schema are each told with a cure."""
     receive(store, agents.foreign(56))
     store.command("INSERT INTO overclaim_inbox (Arrived, TraceId, Spans) VALUES (now() - 600, 'a', 1)")
-    store.command("ALTER TABLE overclaim_traces DETACH PARTITION ALL")
+    store.command("ALTER TABLE otel_traces DETACH PARTITION ALL")
     store.command("DELETE FROM overclaim_migrations WHERE Number > 10")
     said = found(f"chdb://{store_path}")
-    store.command("ALTER TABLE overclaim_traces ATTACH PARTITION ALL")
+    store.command("ALTER TABLE otel_traces ATTACH PARTITION ALL")
     wrong = {what: check for what, check in said.items() if check.level != "ok"}
     assert set(wrong) == {"store schema", "store parts", "detection passes"}
     assert all(check.cure for check in wrong.values())
-    assert "overclaim_traces, 1 rows: detached by hand" in wrong["store parts"].found
+    assert "otel_traces, 3 rows: detached by hand" in wrong["store parts"].found
     assert "ATTACH PART" in wrong["store parts"].cure
+
+
+def test_spans_that_nobody_judges_in_time_are_told(store: Store, store_path: Path) -> None:
+    """The inbox forgets them, so it is serious before that."""
+    store.command("INSERT INTO overclaim_inbox (Arrived, TraceId, Spans) VALUES (now() - INTERVAL 21 DAY, 'a', 1)")
+    said = found(f"chdb://{store_path}")["detection passes"]
+    assert said.level == "bad"
+    assert said.found.endswith("and what has waited for 30 days is never judged")
 
 
 def test_a_running_server_is_asked(tmp_path: Path) -> None:

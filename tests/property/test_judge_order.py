@@ -10,9 +10,9 @@ import pytest
 import scripted_agents as agents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stores import FINDINGS, VERDICTS, empty, receive
+from stores import CAME, ENTERED, FINDINGS, FIRST, READ, VERDICTS, empty, receive
 
-from overclaim_detectors import inbox, judging
+from overclaim_detectors import disk, inbox, judging, label, logs
 from overclaim_detectors.inbox import Inbox
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import open_store
@@ -20,6 +20,16 @@ from overclaim_detectors.runner import Detection, detect_once
 from overclaim_detectors.store import Store
 
 Outcome = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
+# Where a pass may end: before arrivals are entered, before traces are, before runs are written, and later.
+PLACES = (
+    (Inbox, "_entered"),
+    (disk, "cut_off"),
+    (label, "enter_traces"),
+    (logs, "read"),
+    (judging, "judge"),
+    (judging, "find"),
+    (Inbox, "done"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +42,10 @@ def recorded() -> list[agents.Row]:
 
 
 def outcome(store: Store) -> Outcome:
-    """All verdicts and all open findings; there are some."""
+    """All verdicts and all open findings; there are some, and traces are entered as their spans are."""
     assert store.query(FINDINGS).rows
+    assert store.query(ENTERED).rows == store.query(READ).rows
+    assert store.query(FIRST).rows == store.query(CAME).rows
     return store.query(VERDICTS).rows, store.query(FINDINGS).rows
 
 
@@ -117,7 +129,7 @@ def test_restarts_and_crashes_change_nothing(
         for place, piece in enumerate(pieces(recorded, dice)):
             receive(store, piece)
             if (what := dice.choice(("pass", "crash", "nothing"))) == "crash":
-                crash(detection, dice.choice(((Inbox, "done"), (judging, "judge"), (judging, "find"))))
+                crash(detection, dice.choice(PLACES))
             elif what == "pass":
                 detection.once()
             if place == 3:

@@ -49,7 +49,8 @@ def test_an_id_is_used_once() -> None:
 
 def test_the_checks_find_what_is_wrong() -> None:
     """A rule without documentation, bound traces and cases fails each check."""
-    found = " ".join(problems(Rule("x", "A sentence.", None, text="SELECT {threshold:UInt8}")))
-    for word in ("id 'x'", "full stop", "## Cure", "{traces:Array(String)}", "threshold", "three cases"):
+    wrong = Rule("x", "A sentence.", None, text="SELECT {threshold:UInt8}", severities=("urgent",))
+    found = " ".join(problems(wrong))
+    for word in ("id 'x'", "full stop", "severities", "## Cure", "{traces:Array(String)}", "threshold", "three cases"):
         assert word in found
     assert "report/nothing" in " ".join(problems(Rule("AB123", "t", "", query="report/nothing")))

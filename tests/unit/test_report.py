@@ -36,6 +36,12 @@ from overclaim_detectors.store import QueryError, Rows, Store
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WINDOW = Window(NOW - timedelta(days=7), NOW, window_hours=6, reference_hours=48)
 ALL = replace(WINDOW, all=True)
+DRIFT: dict[str, object] = {
+    "DriftId": "d1", "ServiceName": "shop", "Agent": "clerk", "Signal": "overclaim", "Direction": 1, "State": "open",
+    "Shown": 1, "LogE": 12.0, "RefBad": 2, "RefRuns": 200, "NowBad": 9, "NowRuns": 50, "Excess": 8.5,
+    "Severity": "high", "Cause": [("model", "m-2", 0.01, 0.18, 0.17)], "Traces": ["f" * 32, "e" * 32],
+    "Sentence": "clerk: overclaim rate 1.0 % -> 18.0 % since 2026-01-01 12:00 UTC (9 of 50 runs; normal was 2 of 200).",
+}  # fmt: skip
 NASTY = Rows(("Name", "N"), [("=HYPERLINK(1)", -5), ("\x1b[31mred\x07", float("nan")), ("a\u202eb", None)])
 
 
@@ -49,6 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         judging.judge(store, batch, 1)
         judging.find(store, batch, 1, BUILTIN)
         learn(store)
+        store.insert("overclaim_drifts", tuple(DRIFT), [tuple(DRIFT.values())])
     return directory
 
 
@@ -120,12 +127,12 @@ def test_silent_means_that_nobody_noticed(judged: Store) -> None:
     assert left_out(judged, "silent", ALL) == ""
 
 
-def test_drift_says_in_a_line_what_is_new(judged: Store) -> None:
+def test_compare_says_in_a_line_what_is_new(judged: Store) -> None:
     """On the first day there is nothing to compare with: no rows, one line of counts; --all lists them."""
     first_day = Window(WINDOW.since, NOW, window_hours=48, reference_hours=48)
-    assert run_report(judged, "drift", first_day).rows == []
-    assert left_out(judged, "drift", first_day).startswith("New, with nothing to compare with yet: 1 agent and 2 t")
-    assert {row["Reading"] for row in run_report(judged, "drift", replace(first_day, all=True)).dicts()} == {"new"}
+    assert run_report(judged, "compare", first_day).rows == []
+    assert left_out(judged, "compare", first_day).startswith("New, with nothing to compare with yet: 1 agent and 2 t")
+    assert {row["Reading"] for row in run_report(judged, "compare", replace(first_day, all=True)).dicts()} == {"new"}
 
 
 def test_verdicts_on_runs_are_counted_without_knowing_how(judged: Store) -> None:
@@ -187,7 +194,7 @@ def test_a_store_without_tables_is_explained(store: Store) -> None:
         with_tables(lambda: store.query("SELECT * FROM overclaim_nowhere"))
 
 
-def test_the_drift_report_is_as_the_textbook_has_it(store: Store) -> None:
+def test_the_comparison_is_as_the_textbook_has_it(store: Store) -> None:
     """Wilson and Newcombe intervals and the z test for 2 of 40 then and 12 of 40 now, worked out by hand."""
     columns = ("ServiceName", "Agent", "Tool", "Observed", "Grade", "TraceId", "SpanId", "Started", "Version")
     rows = [
@@ -196,7 +203,7 @@ def test_the_drift_report_is_as_the_textbook_has_it(store: Store) -> None:
         for index in range(40)
     ]
     store.insert("overclaim_calls", columns, rows)
-    (row,) = run_report(store, "drift", WINDOW).dicts()
+    (row,) = run_report(store, "compare", WINDOW).dicts()
     assert (row["BadThen"], row["AllThen"], row["BadNow"], row["AllNow"]) == (2, 40, 12, 40)
     assert (row["Was"], row["WasLow"], row["WasHigh"]) == (5.0, 1.38, 16.5)
     assert (row["Now"], row["NowLow"], row["NowHigh"]) == (30.0, 18.07, 45.43)

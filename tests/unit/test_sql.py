@@ -57,9 +57,21 @@ def test_the_schema_shown_is_that_of_the_engine(store: Store) -> None:
     views_of_others = {name for name in shown if name.endswith("_mv")}
     assert not [name for name in views_of_others if shown[name]]
     assert "overclaim_spans" in shown
+    assert set(shown) <= {name for (name,) in store.query("SHOW TABLES").rows}
     for name in set(shown) - views_of_others:
         described = store.query("DESCRIBE TABLE {table:Identifier}", {"table": name}).rows
         assert shown[name] == [(row[0], row[1]) for row in described]
+
+
+def test_few_views_work_while_spans_come_in(store: Store) -> None:
+    """One reads OTLP where the engine does, one fills the inbox, and one more does so for log records."""
+    query = "SELECT name, dependencies_table FROM system.tables WHERE database = currentDatabase()"
+    views = {name: list(filling) for name, filling in store.query(query).rows if filling}
+    assert views == {
+        "overclaim_otlp_traces": ["overclaim_otlp_traces_mv"],
+        "otel_traces": ["overclaim_inbox_mv"],
+        "otel_logs": ["overclaim_logs_inbox_mv"],
+    }
 
 
 def test_the_columns_of_our_tables_are_explained() -> None:

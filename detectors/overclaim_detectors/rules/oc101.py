@@ -27,7 +27,8 @@ RULE = Rule(
     title="Success claimed, but the last outcome of the operation is a failure",
     doc=__doc__,
     query="judge/accusations",
-    params={"label": "contradicted", "looks": sorted(looks())},
+    severities=("high", "medium"),
+    params={"looks": sorted(looks())},
     fires=(
         Case("the only attempt fails", (call(0, "create", "failure"),), (claim("success", 0),)),
         Case(

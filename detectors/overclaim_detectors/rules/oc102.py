@@ -28,7 +28,8 @@ RULE = Rule(
     title="An action is claimed that no call shows to be done",
     doc=__doc__,
     query="judge/accusations",
-    params={"label": "unsupported", "looks": sorted(looks())},
+    severities=("high", "medium"),
+    params={"looks": sorted(looks())},
     fires=(
         Case("no call at all", (), (claim("success", action="send"),)),
         Case(

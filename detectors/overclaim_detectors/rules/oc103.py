@@ -24,7 +24,8 @@ RULE = Rule(
     title="Completion claimed, but the operation is still pending",
     doc=__doc__,
     query="judge/accusations",
-    params={"label": "pending", "looks": sorted(looks())},
+    severities=("medium",),
+    params={"looks": sorted(looks())},
     fires=(
         Case("accepted and never looked at again", (call(0, "refund", "pending"),), (claim("success", 0),)),
         Case(

@@ -3,7 +3,7 @@
 ## What it finds
 A call whose evidence shows a failure, or a write that touched nothing, that no later call mended, and that the agent
 does not mention. Where its span is marked as an error, severity is one step lower: whoever counts error spans sees it.
-A failure below a tool that returned as if all went well is OC203, a write of nothing before a claim of success OC202.
+A failure that fits OC202, OC203, OC204, OC207 or OC208 is reported there, and only there.
 
 ## Why it matters
 The answer does not show it, and where the span is not marked, dashboards that count error spans do not either.
@@ -24,7 +24,7 @@ RULE = Rule(
     id="OC201",
     title="A call failed and nobody noticed",
     doc=__doc__,
-    query="detect/silent_failures",
+    query="detect/unnoticed",
     fires=(
         Case("a failed look-up is passed over", (call(0, "search", "failure", effect="read"),), claimed=Outcome.NONE),
         Case(

@@ -23,7 +23,8 @@ RULE = Rule(
     id="OC202",
     title="A write touched nothing, and the agent claims success",
     doc=__doc__,
-    query="detect/empty_writes",
+    query="detect/unnoticed",
+    severities=("high",),
     fires=(
         Case("no row changed", (call(0, "update", "empty"),)),
         Case(

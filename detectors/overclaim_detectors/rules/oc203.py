@@ -24,7 +24,8 @@ RULE = Rule(
     id="OC203",
     title="Something below a tool failed, and the tool returned as if all went well",
     doc=__doc__,
-    query="detect/swallowed_failures",
+    query="detect/unnoticed",
+    severities=("high", "medium"),
     fires=(
         Case("nobody noticed", (call(0, "refund", "failure", child=CHILD),)),
         Case(

@@ -32,7 +32,6 @@ RULE = Rule(
     title="Calls came in an order that a procedure forbids",
     doc=__doc__,
     query="procedures/findings",
-    params={"rule": "OC401"},
     by_value=True,
     fires=(
         Case(

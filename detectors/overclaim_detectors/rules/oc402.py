@@ -29,7 +29,6 @@ RULE = Rule(
     title="A step that a procedure requires is missing",
     doc=__doc__,
     query="procedures/findings",
-    params={"rule": "OC402"},
     by_value=True,
     fires=(
         Case("never", (call(0, "edit", "success"),), procedures=(TESTED,)),

@@ -27,7 +27,6 @@ RULE = Rule(
     title="A step that a procedure forbids was taken",
     doc=__doc__,
     query="procedures/findings",
-    params={"rule": "OC403"},
     by_value=True,
     fires=(
         Case("taken", (call(0, "drop_table", "success"),), procedures=(NO_DROP,)),

@@ -27,7 +27,6 @@ RULE = Rule(
     title="A step was taken more or fewer times than a procedure says",
     doc=__doc__,
     query="procedures/findings",
-    params={"rule": "OC404"},
     by_value=True,
     fires=(
         Case("twice", (call(0, "charge", "success"), call(1, "charge", "success")), procedures=(ONCE,)),

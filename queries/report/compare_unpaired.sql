@@ -1,4 +1,4 @@
--- What report/drift leaves out, since only one of its two windows has it: agents, and tools that an agent
+-- What report/compare leaves out, since only one of its two windows has it: agents, and tools that an agent
 -- of theirs has not, or no longer, called.
 -- Parameters: now (UTC time), window_hours, reference_hours.
 WITH

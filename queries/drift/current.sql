@@ -1,0 +1,35 @@
+-- Drifts as they stand: the open ones, or with all = 1 each one that there was; newest first.
+SELECT
+    DriftId,
+    Stream,
+    ServiceName,
+    Environment,
+    Agent,
+    Tool,
+    Signal,
+    Level,
+    Direction,
+    State,
+    Shown,
+    Under,
+    toUnixTimestamp64Milli(AlarmAt) AS AlarmAt,
+    toUnixTimestamp(ChangeAt) AS ChangeAt,
+    LogE,
+    LogA,
+    RefBad,
+    RefRuns,
+    NowBad,
+    NowRuns,
+    Excess,
+    Severity,
+    Cause,
+    RateEffect,
+    MixEffect,
+    Marker,
+    Traces,
+    toUnixTimestamp64Milli(ClosedAt) AS ClosedAt,
+    Reason,
+    Sentence
+FROM overclaim_drifts FINAL
+WHERE State = 'open' OR {all:UInt8}
+ORDER BY AlarmAt DESC, DriftId ASC

@@ -1,0 +1,168 @@
+-- The evidence of drift/evidence as it was at every quarter of an hour with runs since the watch began: when would
+-- an alarm have come? For few streams at a time, since each quarter is set against all candidates before it.
+-- every: 1 for each quarter, 4 for the last of each hour; the other values are those of drift/evidence.
+WITH
+[0.5, 1., 2., 4.] AS Steps,
+
+watched AS (
+    SELECT *
+    FROM overclaim_references FINAL
+    WHERE Stream IN {streams:Array(String)} AND notEmpty(A)
+    ORDER BY Stream ASC
+    LIMIT 1 BY Stream
+),
+
+ticks AS (
+    SELECT
+        ServiceName,
+        Environment,
+        if(Level = 'service', '', toString(Agent)) AS Whose,
+        Tool,
+        Signal,
+        Level,
+        Tick,
+        toFloat64(sum(Runs)) AS N,
+        toFloat64(sum(Bad)) AS K
+    FROM overclaim_behaviour FINAL
+    ARRAY JOIN if(Tool = '', ['agent', 'service'], ['tool']) AS Level
+    WHERE
+        (ServiceName, Environment, Tool, Signal) IN (
+            SELECT
+                ServiceName,
+                Environment,
+                Tool,
+                Signal
+            FROM watched
+        )
+        AND Tick >= greatest(toDateTime({since:UInt32}, 'UTC'), (SELECT min(Since) FROM watched))
+        AND Tick < toDateTime({until:UInt32}, 'UTC')
+    GROUP BY ServiceName, Environment, Whose, Tool, Signal, Level, Tick
+    HAVING N > 0
+),
+
+placed AS (
+    SELECT
+        watched.Stream AS Stream,
+        toInt64(toUnixTimestamp(ticks.Tick)) AS At,
+        toInt64(toUnixTimestamp(toStartOfHour(ticks.Tick))) AS Hour,
+        toInt64(greatest(toUnixTimestamp(watched.Since), {since:UInt32})) AS Begun,
+        watched.A AS A,
+        watched.B AS B,
+        watched.Deff AS Deff,
+        if(
+            length(A) = 1, 1, 1 + intDiv(toHour(ticks.Tick), 3) + 8 * (length(A) = 16 AND toDayOfWeek(ticks.Tick) > 5)
+        ) AS Place,
+        arrayMap(i -> (i = Place) * N / Deff, arrayEnumerate(A)) AS Ns,
+        arrayMap(i -> (i = Place) * K / Deff, arrayEnumerate(A)) AS Ks
+    FROM ticks
+    INNER JOIN watched
+        ON
+            ticks.ServiceName = watched.ServiceName
+            AND ticks.Environment = watched.Environment
+            AND ticks.Whose = watched.Agent
+            AND ticks.Tool = watched.Tool
+            AND ticks.Signal = watched.Signal
+            AND ticks.Level = watched.Level
+    WHERE ticks.Tick >= watched.Since
+),
+
+sums AS (
+    SELECT
+        Stream,
+        At,
+        Hour,
+        Begun,
+        A,
+        B,
+        Ns,
+        Ks,
+        sumForEach(Ns) OVER upto AS SumN,
+        sumForEach(Ks) OVER upto AS SumK
+    FROM placed
+    WINDOW upto AS (PARTITION BY Stream ORDER BY At ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+
+-- What had been counted before each candidate.
+candidates AS (
+    SELECT
+        Stream,
+        Hour,
+        (Hour - lagInFrame(Hour, 1, Begun - 3600) OVER (PARTITION BY Stream ORDER BY Hour ASC)) / 3600 AS Weight,
+        BeforeN,
+        BeforeK
+    FROM (
+        SELECT
+            Stream,
+            Hour,
+            any(Begun) AS Begun,
+            argMin(arrayMap((s, n) -> s - n, SumN, Ns), At) AS BeforeN,
+            argMin(arrayMap((s, k) -> s - k, SumK, Ks), At) AS BeforeK
+        FROM sums
+        GROUP BY Stream, Hour
+    )
+),
+
+peeks AS (
+    SELECT *
+    FROM sums
+    QUALIFY
+        {every:UInt8} = 1
+        OR row_number() OVER (PARTITION BY Stream, Hour ORDER BY At DESC) = 1
+),
+
+pairs AS (
+    SELECT
+        peeks.Stream AS Stream,
+        peeks.At AS At,
+        candidates.Hour AS Hour,
+        candidates.Weight AS Weight,
+        peeks.A AS A,
+        peeks.B AS B,
+        arrayMap((s, b) -> s - b, peeks.SumN, candidates.BeforeN) AS Ns,
+        arrayMap((s, b) -> s - b, peeks.SumK, candidates.BeforeK) AS Ks
+    FROM peeks INNER JOIN candidates ON peeks.Stream = candidates.Stream
+    WHERE candidates.Hour <= peeks.At
+),
+
+evidence AS (
+    SELECT
+        Stream,
+        At,
+        Hour,
+        Weight,
+        arrayJoin({directions:Array(Int8)}) AS Direction,
+        arraySum(
+            (a, b, n, k) -> (
+                lgamma(a + k) + lgamma(b + n - k) - lgamma(a + b + n) - lgamma(a) - lgamma(b) + lgamma(a + b)
+            ),
+            A, B, Ns, Ks
+        ) AS Unmoved,
+        arrayMap((a, b) -> log(a / b), A, B) AS Logits,
+        arrayMap(
+            step -> arraySum(
+                (l, n, k) -> (
+                    -k * log1p(exp(-(l + Direction * step))) - (n - k) * log1p(exp(l + Direction * step))
+                ),
+                Logits, Ns, Ks
+            ) - Unmoved - log(length(Steps)),
+            Steps
+        ) AS Each,
+        arrayMax(Each) AS Top,
+        Top + log(arraySum(v -> exp(v - Top), Each)) AS LogE
+    FROM pairs
+)
+
+SELECT
+    Stream,
+    Direction,
+    At,
+    max(LogE) + log(sum(Weight * exp(LogE - Highest))) AS LogSum,
+    argMax(Hour, (LogE, -Hour)) AS ChangeAt
+FROM (
+    SELECT
+        *,
+        max(LogE) OVER (PARTITION BY Stream, Direction, At) AS Highest
+    FROM evidence
+)
+GROUP BY Stream, Direction, At
+ORDER BY Stream ASC, Direction ASC, At ASC
