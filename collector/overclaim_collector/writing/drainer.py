@@ -20,7 +20,7 @@ from overclaim_collector.writing.moving import Moving
 from overclaim_collector.writing.quarantine import Quarantine
 from overclaim_collector.writing.spool import Spool
 
-LINGER: Final = 0.5
+LINGER: Final = 1.0
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 10.0
 _LOOK_SECONDS: Final = 0.5

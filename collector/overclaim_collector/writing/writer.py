@@ -1,7 +1,7 @@
 """Take requests in, and answer each when its rows are safe: in the spool, or without one in the store.
 
 An insert takes ten times as long as an append to the spool, and a stock SDK loses spans while it waits for an answer.
-So a request goes into the spool first, and the drainer moves it into the store, with what else came in half a second.
+So a request goes into the spool first, and the drainer moves it into the store, with what else came in a second.
 A request whose very bytes were taken a moment ago is not taken again.
 """
 
