@@ -60,7 +60,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("--ingest-token-file", type=Path, metavar="FILE", help="a file with a token that only allows to send")
     add("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM) for HTTPS and gRPC over TLS")
     add("--tls-key", type=Path, metavar="FILE", help="its private key (PEM, without a passphrase)")
-    add("--detect-interval", type=float, metavar="SECONDS", help="pause between detection passes, longer after long ones (default: 2)")
+    pause = "pause between detection passes, longer after long ones (default: 2)"
+    add("--detect-interval", type=float, metavar="SECONDS", help=pause)
     add("--no-detect", dest="detect", action="store_const", const=False, help="only receive and keep")
     add("--expect", dest="expectations", metavar="FILE", help=EXPECT_HELP)
     _configure_keeping(parser)
