@@ -55,8 +55,8 @@ DRIFT = Layout(
     ),
     (
         "{Sentence}", "behaviour {ByBehaviour} points, traffic {ByTraffic} points", "{Causes}",
-        "by chance once in {ByChance} weeks", "service {Service}", "state {State}", "{Reason}", "traces {TraceIds}",
-        "part: drift {Part}", "drift {DriftId}",
+        "by chance at most once in {ByChance} weeks", "service {Service}", "state {State}", "{Reason}",
+        "traces {TraceIds}", "part: drift {Part}", "drift {DriftId}",
     ),
 )  # fmt: skip
 COMPARE = Layout(

@@ -431,6 +431,52 @@ def test_an_insert_that_the_end_of_the_process_cut_short_is_repeated_as_it_was(
     again.close()
 
 
+def test_what_was_sent_again_before_it_was_known_is_stored_once(store: Store, tmp_path: Path) -> None:
+    """The same request stands in the spool twice, from an earlier run and from this one: one insert, exact counts."""
+    spool = Spool(tmp_path, ROOM, sync=False)
+    spool.append(b"an-other" + entry(1, spans=2).pack())
+    run = Running(faulty := Faulty(store), Writer(faulty, spool))
+    assert refusals(run.submit(entry(1, spans=2), entry(2, spans=2))) == [None] * 2
+    run.writer.start()
+    until(lambda: not spool.records)
+    assert store.query("SELECT count() FROM otel_traces").rows == [(4,)]
+    assert (run.counts.stored, run.counts.repeated, run.counts.waiting, run.balance()) == (4, 2, 0, 0)
+    assert run.writer.stop(5)
+    spool.close()
+
+
+def test_whoever_waits_is_let_go_when_the_writer_stops(spooling: Running) -> None:
+    """An insert hangs, somebody waits for it, and the writer is told to stop: nobody waits for long."""
+    spooling.faulty.waits = threading.Event()
+    assert refusals(spooling.submit(entry(1))) == [None]
+    began = time.monotonic()
+    waiting = threading.Thread(target=spooling.writer.settle, args=(30,))
+    waiting.start()
+    time.sleep(0.2)
+    spooling.writer.stop(0.2)
+    waiting.join(20)
+    spooling.faulty.waits.set()
+    assert time.monotonic() - began < 10
+    assert not waiting.is_alive()
+
+
+def test_a_fault_in_keeping_is_told_to_the_sender_who_may_come_again(
+    spooling: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No memory for a record: the request is refused and forgotten, not open for ever."""
+
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "append", broken)
+        with pytest.raises(MemoryError):
+            spooling.submit(entry(1))
+    assert (spooling.counts.refused, spooling.balance()) == (1, 0)
+    assert refusals(spooling.submit(entry(1))) == [None]
+    assert spooling.writer.settle(20)
+
+
 def test_a_full_spool_refuses_and_counts(store: Store, tmp_path: Path) -> None:
     """What finds no room is given back to its sender, and what found room is not lost for it."""
     spool = Spool(tmp_path, 4096, sync=False)
@@ -455,7 +501,7 @@ def test_an_insert_that_hangs_holds_up_no_sender(spooling: Running) -> None:
     assert refusals(spooling.submit(*map(entry, range(2, 6)))) == [None] * 4
     assert spooling.counts.stored == 0
     spooling.faulty.waits.set()
-    assert spooling.writer.settle(20)
+    until(lambda: spooling.counts.stored == 5)
     assert (spooling.rows(), spooling.balance()) == (5, 0)
 
 

@@ -49,6 +49,7 @@ class Drainer:
         self._stopping = threading.Event()
         self._moved = threading.Condition()
         self._failing = False
+        self._in_vain = 0  # the number of the record up to which somebody waited too long
         self._behind = spool.records > 0  # more waits than came just now
         self._stop_by = 0.0
         self._thread = threading.Thread(target=self._run, name="overclaim-drainer", daemon=True)
@@ -56,8 +57,8 @@ class Drainer:
 
     @property
     def has_room(self) -> bool:
-        """Whether the last entry found room."""
-        return not self._full
+        """Whether the last entry found room, or one would now."""
+        return not self._full or not self._spool.is_filling
 
     def keep(self, entry: Entry) -> None:
         """Take an entry in; returns when it is on the disk.
@@ -83,6 +84,7 @@ class Drainer:
 
     def start(self) -> None:
         """Begin."""
+        self._moving.remember()
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
@@ -90,19 +92,26 @@ class Drainer:
         self._stop_by = time.monotonic() + timeout
         for event in (self._stopping, self._hurry, self._wake):
             event.set()
+        with self._moved:
+            self._moved.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout)
 
     def settle(self, timeout: float) -> bool:
         """Wait until all that is in the spool now has left it; False where that takes longer.
 
-        Returns at once while the store takes nothing.
+        Returns at once while the store takes nothing, and while what somebody else waited for in vain is still there.
         """
         target = self._spool.next
-        if self._spool.head < target and self._thread.is_alive():
-            self._hurry.set()
-            with self._moved:
-                self._moved.wait_for(lambda: self._failing or self._spool.head >= target, timeout)
+
+        def ended() -> bool:
+            vain = self._failing or self._stopping.is_set() or not self._thread.is_alive()
+            return vain or self._spool.head < self._in_vain or self._spool.head >= target
+
+        self._hurry.set()
+        with self._moved:
+            if not self._moved.wait_for(ended, timeout):
+                self._in_vain = target
         return self._spool.head >= target
 
     def _change_waiting(self, entry: Entry, sign: int) -> None:
@@ -127,7 +136,7 @@ class Drainer:
 
     def _move(self) -> bool:
         """Move the next entries on, with what comes meanwhile; False if none of them got anywhere."""
-        if not self._behind:
+        if not self._behind and not self._stopping.is_set():
             self._hurry.wait(LINGER)
         self._hurry.clear()
         there = self._spool.next

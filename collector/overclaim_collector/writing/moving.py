@@ -1,7 +1,8 @@
 """Moving a portion of the spool into the store: each entry is stored, given up for good, or tried again later.
 
 Entries leave in the order in which they came, but for those that fail while others may get in: these go to the end.
-What failed together is tried again together, so that an insert that is repeated has the same token.
+What failed together is tried again together, so that an insert that is repeated has the same token; only where the
+process ends before that, rows may be there twice, which readers count once.
 """
 
 from __future__ import annotations
@@ -38,11 +39,6 @@ class _Waiting:
     ours: bool = False
     flaw: str = ""
 
-    @property
-    def mark(self) -> Key | int:
-        """What tells it from others."""
-        return self.entry.key if self.entry else self.position
-
 
 @dataclass(slots=True)
 class _Trouble:
@@ -65,12 +61,12 @@ class _Trouble:
 
 @dataclass(slots=True)
 class _Round:
-    """One drain. left: marks of what has to be tried again. settled: how many entries need not be.
+    """One drain. left: positions of what has to be tried again. settled: how many entries need not be.
 
     open: others may get in though some failed.
     """
 
-    left: set[Key | int] = field(default_factory=set[Key | int])
+    left: set[int] = field(default_factory=set[int])
     settled: int = 0
     open: bool = False
 
@@ -99,7 +95,7 @@ class Moving:
         self._troubles: dict[Key, _Trouble] = {}
         self._units: dict[Key, int] = {}  # entries of the same number failed together
         self._numbers = itertools.count(1)
-        self._settled: set[Key | int] = set()  # marks of what stands behind an entry that failed, and is done with
+        self._settled: set[int] = set()  # positions of what stands behind an entry that failed, and is done with
 
     def move(self) -> bool:
         """Move the next entries on; False if none of them got anywhere."""
@@ -108,19 +104,27 @@ class Moving:
         except OSError as error:
             _log.warning("the spool cannot be read: %s", error)
             return False
-        turn = self._turn([one for one in waiting if one.mark not in self._settled])
-        stay = set[Key | int]() if self._step_over(waiting, turn) else turn.left
-        leaving = list(itertools.takewhile(lambda one: one.mark not in stay, waiting))
+        turn = self._turn(self._once([one for one in waiting if one.position not in self._settled]))
+        stay = set[int]() if self._step_over(waiting, turn) else turn.left
+        leaving = list(itertools.takewhile(lambda one: one.position not in stay, waiting))
         if leaving:
             self._spool.done(leaving[-1].position)
-            self._settled.difference_update(one.mark for one in leaving)
+            self._settled.difference_update(one.position for one in leaving)
         return bool(turn.settled) or not turn.left
+
+    def _once(self, waiting: Iterable[_Waiting]) -> list[_Waiting]:
+        """Each entry once: one that was sent again, before it was known here, stands twice."""
+        found: dict[Key | int, _Waiting] = {}
+        for one in waiting:
+            if one is not found.setdefault(one.entry.key if one.entry else one.position, one) and one.entry:
+                self._settle(one, one.entry, repeated=one.entry.items)
+        return list(found.values())
 
     def _step_over(self, waiting: Sequence[_Waiting], turn: _Round) -> bool:
         """Put what failed behind the others; False where nothing is gained by it, or the disk does not take it."""
-        if not turn.open or self._spool.records <= len(turn.left):
+        if not turn.left or not turn.open or self._spool.records <= len(turn.left):
             return False
-        copies = [one for one in waiting if one.mark in turn.left]
+        copies = [one for one in waiting if one.position in turn.left]
         copies.sort(key=lambda one: self._unit(one.entry))
         try:
             self._spool.append(*(one.record for one in copies), beyond=True)
@@ -137,31 +141,31 @@ class Moving:
             units.setdefault(self._unit(one.entry), []).append(one)
         for unit in units.values():
             if turn.left and not turn.open:
-                turn.left.update(one.mark for one in unit)
+                turn.left.update(one.position for one in unit)
             else:
                 self._try(unit, turn)
         return turn
 
     def _try(self, unit: Sequence[_Waiting], turn: _Round) -> None:
         """Insert entries, and settle each that need not be tried again."""
-        ours = {one.entry.key: one.ours for one in unit if one.entry}
+        places = {one.entry.key: one for one in unit if one.entry}
         before = self._inserter.stored
         outcome = self._inserter.insert(one.entry for one in unit if one.entry)
         turn.settled += len(outcome.stored)
         turn.open |= bool(outcome.stored)
         for entry in outcome.stored:
-            self._settle(entry, ours[entry.key], stored=entry.items)
+            self._settle(places[entry.key], entry, stored=entry.items)
         for entry, reason in outcome.refused:
-            self._give_up(entry, ours[entry.key], reason, turn)
+            self._give_up(places[entry.key], entry, reason, turn)
         for together in _by_error(outcome.failed):
             self._put_together([entry for entry, _ in together])
             for entry, error in together:
-                self._fail(entry, ours[entry.key], error, before, turn)
+                self._fail(places[entry.key], entry, error, before, turn)
         for one in unit:
             if one.entry is None:
                 self._give_up_unreadable(one, turn)
 
-    def _fail(self, entry: Entry, ours: bool, error: Exception, before: int, turn: _Round) -> None:
+    def _fail(self, one: _Waiting, entry: Entry, error: Exception, before: int, turn: _Round) -> None:
         trouble = self._troubles.setdefault(entry.key, _Trouble(before))
         others = self._inserter.stored > trouble.seen
         trouble.seen = self._inserter.stored
@@ -171,32 +175,32 @@ class Moving:
             self._put_together([entry])  # by itself from now on, for what it is
         if trouble.is_cause:
             why = f"failed {trouble.strikes} times while others were stored: {error}"
-            self._give_up(entry, ours, why, turn)
+            self._give_up(one, entry, why, turn)
         else:
-            turn.left.add(entry.key)
+            turn.left.add(one.position)
 
-    def _give_up(self, entry: Entry, ours: bool, reason: str, turn: _Round) -> None:
+    def _give_up(self, one: _Waiting, entry: Entry, reason: str, turn: _Round) -> None:
         """Into quarantine. Until that is surely written it stays here."""
         turn.open = True
         if self._quarantine.keep(entry, reason):
             turn.settled += 1
-            self._settle(entry, ours, refused=entry.items)
+            self._settle(one, entry, refused=entry.items)
         else:
-            turn.left.add(entry.key)
+            turn.left.add(one.position)
 
     def _give_up_unreadable(self, one: _Waiting, turn: _Round) -> None:
         turn.open = True
         if self._quarantine.keep_unreadable(TRACES, one.flaw, one.record):
-            self._settled.add(one.mark)
+            self._settled.add(one.position)
         else:
-            turn.left.add(one.mark)
+            turn.left.add(one.position)
 
-    def _settle(self, entry: Entry, ours: bool, **counts: int) -> None:
+    def _settle(self, one: _Waiting, entry: Entry, **counts: int) -> None:
         """It waits no longer; what an earlier run received counts as received in this one."""
-        self._settled.add(entry.key)
+        self._settled.add(one.position)
         self._troubles.pop(entry.key, None)
         self._units.pop(entry.key, None)
-        before = {"waiting": -entry.items} if ours else {"received": entry.items}
+        before = {"waiting": -entry.items} if one.ours else {"received": entry.items}
         self._tally.add(entry.signal, **before, **counts)
 
     def _put_together(self, entries: Iterable[Entry]) -> None:
@@ -206,6 +210,11 @@ class Moving:
 
     def _unit(self, entry: Entry | None) -> int:
         return self._units.get(entry.key, 0) if entry else 0
+
+    def remember(self) -> None:
+        """Tell of the newest entries that an earlier run left: their senders may have heard no answer."""
+        for record in self._spool.newest():
+            self._read(0, record)
 
     def _read(self, position: int, record: bytes) -> _Waiting:
         try:

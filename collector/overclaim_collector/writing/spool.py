@@ -116,7 +116,7 @@ class Spool:
     @property
     def is_filling(self) -> bool:
         """Whether half of the room is taken, or more."""
-        return self._taken() > self._max_bytes // 2
+        return sum(segment.taken for segment in self._segments) > self._max_bytes // 2
 
     @property
     def bytes(self) -> int:
@@ -161,6 +161,7 @@ class Spool:
             OSError: the disk does not give them; after three such failures in a row the segment is set aside.
         """
         with self._reading:
+            self._refuse_closed()
             self._peeked = []
             while not self._peeked and (head := self._head_segment()) is not None:
                 segment, stop = head
@@ -175,6 +176,7 @@ class Spool:
         A position that cannot be written down costs a second delivery after a crash, and nothing else.
         """
         with self._reading:
+            self._refuse_closed()
             given = [frame for frame in self._peeked if frame.number <= position]
             if not given or given[-1].number != position:
                 raise ValueError(f"no record at position {position} was returned by the last peek")
@@ -182,6 +184,14 @@ class Spool:
             if (head := self._head_segment()) is not None:
                 self._place = head[0], given[-1].end
             self._advance(position + 1, len(given))
+
+    def newest(self) -> list[bytes]:
+        """The records of the newest file, as far as they can be read: those of which senders may have heard nothing."""
+        with self._reading, suppress(OSError):
+            with self._lock:
+                segments = self._segments[-1:]
+            return [record for one in segments for record in self._whole(one)]
+        return []
 
     def close(self) -> None:
         """Write down how far reading came, and let others have the directory; twice is fine."""
@@ -192,6 +202,14 @@ class Spool:
             self._end_segment()
             self._save()
             self._owner.close()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:  # the directory may be somebody else's by now
+            raise OSError(EBADF, "the spool is closed")
+
+    def _whole(self, segment: Segment) -> list[bytes]:
+        with Reader(self._disk, segment) as reader:
+            return [frame.record for frame in reader.frames(0, self._head) if frame.record is not None]
 
     def _turn_of(self, mine: _Append) -> list[_Append]:
         """What to write for everybody who waits; nothing where somebody else has written `mine`."""
@@ -215,8 +233,7 @@ class Spool:
 
     def _put(self, one: _Append) -> None:
         """Write without waiting for the disk; one that has no room ends here."""
-        if self._closed:
-            raise OSError(EBADF, "the spool is closed")
+        self._refuse_closed()
         if not (one.beyond or self._has_room(one.size)):
             one.error = SpoolFull(f"the spool in {self._directory} holds {self._max_bytes} bytes at most")
             one.done = True

@@ -29,6 +29,7 @@ from overclaim_collector.writing.spool import Spool, SpoolFull
 REMEMBERED: Final = 4096
 MOST_BYTES: Final = 128 << 20  # of blocks that wait for their insert
 _FULL: Final = "the store does not take data now, and there is no room to keep them: send again"
+_STOPPING: Final = "the collector is stopping: send again"
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class Writer:
         if self._drainer:
             self._keep(request, self._drainer)
         else:
-            self._batches.put(request)
+            self._put(request)
         return request.done
 
     def refuse(self, signal: Signal, refused: Sequence[Refused]) -> None:
@@ -130,7 +131,7 @@ class Writer:
     def _opened(self, entry: Entry) -> Request:
         if self._closed or self._waiting > MOST_BYTES:
             self._tally.add(entry.signal, refused=entry.items)
-            raise unavailable("the collector is stopping: send again" if self._closed else _FULL)
+            raise unavailable(_STOPPING if self._closed else _FULL)
         request = Request(entry)
         request.done.set_running_or_notify_cancel()  # from here on nobody can cancel it
         self._open[entry.key] = request
@@ -145,9 +146,20 @@ class Writer:
             self._fail(request, unavailable(_FULL))
         except OSError as error:
             _log.warning("the spool does not take a request, which goes into the store at once: %s", error)
-            self._batches.put(request)
+            self._put(request)
+        except BaseException:
+            self._fail(request, unavailable("the collector failed on this request: send again"))
+            raise
         else:
             self._succeed(request)
+
+    def _put(self, request: Request) -> None:
+        """Into the store, with others; not behind the end of what is written."""
+        with self._lock:
+            if not self._closed:
+                self._batches.put(request)
+                return
+        self._fail(request, unavailable(_STOPPING))
 
     def _run(self) -> None:
         while (batch := self._batches.take()) is not None:
