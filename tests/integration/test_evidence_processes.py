@@ -37,9 +37,10 @@ def by_call(command: list[str]) -> int:
 
 def by_check_call(command: list[str]) -> int:
     """By subprocess.check_call, whose error is swallowed."""
-    with suppress(subprocess.CalledProcessError):
+    try:
         return subprocess.check_call(command)
-    return 1
+    except subprocess.CalledProcessError as error:
+        return error.returncode
 
 
 def by_poll(command: list[str]) -> int:
@@ -262,15 +263,17 @@ def test_a_command_that_is_not_there(telemetry: Any) -> None:
 
 
 def test_a_fault_of_ours_is_not_theirs(telemetry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes run as ever, whatever breaks here."""
+    """Processes run as ever, and their exit codes reach the tool, whatever breaks here."""
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("ours")
 
     for name in ("note", "tool_inside"):
         monkeypatch.setattr(processes, name, broken)
+        codes: list[int] = []
         for way in WAYS:
-            tool_that(lambda way=way: way(ends(3)), "build")
+            tool_that(lambda way=way, codes=codes: codes.append(way(ends(3))), "build")
+        assert codes == [3] * len(WAYS)
 
 
 def test_off_is_off() -> None:
