@@ -6,7 +6,8 @@ import argparse
 import json
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from types import FrameType
@@ -45,11 +46,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     start = time.monotonic()
     _check_installed()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal, too
-        signal.signal(number, _leave)
     from overclaim_collector.demo import screen, stage, story
 
-    with stage.performance(args.keep) as (server, told):
+    with _leaving_on_signals(), stage.performance(args.keep) as (server, told):
         stories = story.read(server.store, told)
         seconds = time.monotonic() - start
         if args.format == "json":
@@ -78,9 +77,22 @@ def _show(store: Store, stories: Sequence[Story], seconds: float, kept: str | No
     screen.closing(console, stories, kept)
 
 
-def _leave(number: int, _: FrameType | None) -> None:
+@contextmanager
+def _leaving_on_signals() -> Generator[None]:
     """End as the signal wants it, but on a way that still removes the temporary files."""
-    raise SystemExit(128 + number)
+    received: list[int] = []
+
+    def leave(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal, too
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        if received:  # said again: a C module that was being loaded makes an ImportError of it
+            raise SystemExit(128 + received[0])
 
 
 def _check_installed() -> None:
