@@ -15,12 +15,14 @@ from overclaim_detectors import _token
 from overclaim_detectors._wanted import wanted
 from overclaim_detectors.hiding import without_password
 from overclaim_detectors.opening import DEFAULT_URL, resolved
+from overclaim_detectors.outgoing.options import SECRET_FILE, Outgoing, secret_in
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 _TOKENS = ("token", "ingest_token")
 # What no message may show.
-_SECRETS = frozenset({*_TOKENS, "forward_headers"})
-_ONLY_VARIABLES = frozenset({"detect", "forward_headers"})
+_SECRETS = frozenset({*_TOKENS, "forward_headers", "events_headers", "webhook", "webhook_secret"})
+_ONLY_VARIABLES = frozenset({"detect", "forward_headers", "events_headers", "webhook_secret"})
+_FILES = frozenset({"token_file", "ingest_token_file", "webhook_secret_file"})
 _LONGEST_SHOWN = 80  # characters
 
 
@@ -33,6 +35,8 @@ class ServeConfig(BaseModel):
     acknowledges what is on the disk, "os" what the operating system has. spool_mib: how much may wait on disk for the
     store, 0 for nothing: then senders wait. forward: the base URL of another OTLP/HTTP endpoint that gets everything
     too; forward_headers: name=value pairs with commas between; forward_mib: how much waits for it in memory.
+    events, events_headers, webhook, webhook_secret, webhook_allow, webhook_severity: where findings go, see
+    overclaim_detectors.outgoing.options.Outgoing.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -57,6 +61,12 @@ class ServeConfig(BaseModel):
     forward: Annotated[str | None, Field(repr=False)] = None
     forward_headers: Annotated[str, Field(repr=False)] = ""
     forward_mib: Annotated[int, Field(gt=0)] = 64
+    events: str | None = None
+    events_headers: Annotated[str, Field(repr=False)] = ""
+    webhook: Annotated[str | None, Field(repr=False)] = None
+    webhook_secret: SecretStr | None = None
+    webhook_allow: str = ""
+    webhook_severity: Literal["low", "medium", "high"] = "medium"
 
     @field_validator("store")
     @classmethod
@@ -91,6 +101,8 @@ class ServeConfig(BaseModel):
                 "--max-disk-gib (or OVERCLAIM_MAX_DISK_GIB) is for a store on one server, and the servers of a cluster "
                 "have disks of their own: leave it out, and use --retention-days"
             )
+        if not self.detect and (self.events or self.webhook):
+            raise ValueError("--events and --webhook send what the detectors find: leave --no-detect out")
         return self
 
     @property
@@ -98,19 +110,34 @@ class ServeConfig(BaseModel):
         """Whether it listens beyond this machine."""
         return not is_loopback(self.host)
 
+    @property
+    def outgoing(self) -> Outgoing:
+        """Where findings go."""
+        secret = self.webhook_secret.get_secret_value() if self.webhook_secret else ""
+        return Outgoing(
+            self.events or "",
+            self.events_headers,
+            self.webhook or "",
+            secret,
+            self.webhook_allow,
+            self.webhook_severity,
+        )
+
 
 def load(given: Mapping[str, object], environment: Mapping[str, str]) -> ServeConfig:
     """The configuration from what was given (None: not given) and from the environment.
 
     Tokens are given as token_file and ingest_token_file; the environment has them as OVERCLAIM_TOKEN, or in a file that
-    OVERCLAIM_TOKEN_FILE names, and OVERCLAIM_INGEST_TOKEN likewise.
+    OVERCLAIM_TOKEN_FILE names, and OVERCLAIM_INGEST_TOKEN likewise; so it is with the webhook's secret.
 
     Raises:
         InputError: a value that cannot be used, with its name.
     """
     plain = [name for name in ServeConfig.model_fields if name not in _TOKENS]
     chosen: dict[str, object] = {name: text for name in plain if (text := environment.get(f"OVERCLAIM_{name.upper()}"))}
-    chosen |= {name: value for name, value in given.items() if value is not None and not name.endswith("token_file")}
+    chosen |= {name: value for name, value in given.items() if value is not None and name not in _FILES}
+    if file := given.get("webhook_secret_file") or environment.get(SECRET_FILE):
+        chosen["webhook_secret"] = secret_in(str(file))
     for name in _TOKENS:
         file = given.get(f"{name}_file")
         variable = f"OVERCLAIM_{name.upper()}"

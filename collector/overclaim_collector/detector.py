@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from overclaim.expectations import Expectations
-from overclaim_detectors.runner import Progress, follow
+from overclaim_detectors.runner import Pass, Progress, follow
 from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.detect")
@@ -14,10 +15,17 @@ _SECONDS = 0.5  # it was told to stop before all others
 
 
 class Detector:
-    """Judges what arrives, every `interval` seconds."""
+    """Judges what arrives, every `interval` seconds. each: gets every pass that had something to do."""
 
-    def __init__(self, store: Store, interval: float, expected: Expectations | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        interval: float,
+        expected: Expectations | None,
+        each: Callable[[Pass], None] | None = None,
+    ) -> None:
         self._store = store
+        self._each = each
         self._expected = expected
         self._interval = interval
         self._stop = threading.Event()
@@ -65,7 +73,7 @@ class Detector:
 
     def _run(self) -> None:
         try:
-            follow(self._store, self._interval, self._stop, progress=self._progress, expected=self._expected)
+            follow(self._store, self._interval, self._stop, self._each, self._progress, self._expected)
         except BaseException as error:  # nobody waits for this thread, so the log must say it
             self._progress.failed(error)
             _log.critical("the detectors ended: nothing is judged until a restart", exc_info=True)

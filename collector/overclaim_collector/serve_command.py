@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from overclaim._errors import InputError
 from overclaim.cli import Command
-from overclaim_detectors.commands import EXPECT_HELP
+from overclaim_detectors.commands import EXPECT_HELP, with_outgoing
 
 if TYPE_CHECKING:
     from overclaim_collector.server import Addresses
@@ -45,8 +45,9 @@ SIGTERM or Ctrl-C ends it within five seconds, and what was acknowledged is kept
 Also as variables: OVERCLAIM_STORE, OVERCLAIM_HOST, OVERCLAIM_HTTP_PORT, OVERCLAIM_GRPC_PORT, OVERCLAIM_DETECT_INTERVAL,
 OVERCLAIM_DETECT (false for --no-detect), OVERCLAIM_RETENTION_DAYS, OVERCLAIM_MAX_DISK_GIB, OVERCLAIM_EXPECTATIONS
 (--expect), OVERCLAIM_TLS_CERT, OVERCLAIM_TLS_KEY, OVERCLAIM_MEMORY_MIB, OVERCLAIM_DURABILITY, OVERCLAIM_SPOOL_DIR,
-OVERCLAIM_SPOOL_MIB, OVERCLAIM_FORWARD, OVERCLAIM_FORWARD_MIB; and only so, since it may hold a secret:
-OVERCLAIM_FORWARD_HEADERS (name=value pairs with commas between, as OTEL_EXPORTER_OTLP_HEADERS has them).
+OVERCLAIM_SPOOL_MIB, OVERCLAIM_FORWARD, OVERCLAIM_FORWARD_MIB, OVERCLAIM_EVENTS, OVERCLAIM_WEBHOOK and its others; and
+only so, since they may hold a secret: OVERCLAIM_FORWARD_HEADERS and OVERCLAIM_EVENTS_HEADERS (name=value pairs with
+commas between, as OTEL_EXPORTER_OTLP_HEADERS has them).
 """
 
 
@@ -64,6 +65,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("--detect-interval", type=float, metavar="SECONDS", help=pause)
     add("--no-detect", dest="detect", action="store_const", const=False, help="only receive and keep")
     add("--expect", dest="expectations", metavar="FILE", help=EXPECT_HELP)
+    with_outgoing(parser)
     _configure_keeping(parser)
     add("--ready-file", type=Path, metavar="FILE", help="write the addresses there as JSON when ready")
 
@@ -90,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     from overclaim_collector import config
     from overclaim_collector.server import Server
 
-    names = {*config.ServeConfig.model_fields, "token_file", "ingest_token_file"}
+    names = {*config.ServeConfig.model_fields, "token_file", "ingest_token_file", "webhook_secret_file"}
     given = {name: value for name, value in vars(args).items() if name in names}
     server = Server(config.load(given, os.environ))
 

@@ -30,6 +30,10 @@ from overclaim_collector.tls import Tls
 from overclaim_collector.watch import Watch
 from overclaim_collector.web.auth import Tokens
 from overclaim_collector.writing.counts import Counts
+from overclaim_detectors._owner import grant, revoke
+from overclaim_detectors.opening import store_path
+from overclaim_detectors.outgoing.delivery import delivery
+from overclaim_detectors.outgoing.options import checked
 from overclaim_detectors.store import Store
 
 _log = logging.getLogger(__name__)
@@ -114,11 +118,13 @@ class Server:
         """Start each part; `running` undoes it in the opposite order."""
         config = self._config
         expected = chosen(config.expectations)
+        checked(config.outgoing)
         front = Front(config, running, _tokens(config), _tls(config))
         sock = front.listen()
         http_port = sock.getsockname()[1]
         forwarder = forwarding.started(config, running, (http_port, config.grpc_port))
         store = self._store = storing.opened(config, running)
+        _grant(config, running, front.tokens)
         detector, watch = self._start_watching(running, store, expected)
         kept = self._kept = storing.started(config, running, store)
         self._counts = kept.writer.counts
@@ -139,8 +145,11 @@ class Server:
     def _start_watching(
         self, running: ExitStack, store: Store, expected: Expectations | None
     ) -> tuple[Detector, Watch]:
-        """The detectors, which start later, and the watch over the store."""
-        detector = Detector(store, self._config.detect_interval, expected)
+        """The detectors, which start later, with who sends what they find; and the watch over the store."""
+        out = running.enter_context(delivery(store, self._config.outgoing))
+        detector = Detector(store, self._config.detect_interval, expected, lambda done: out.passed(done.judged))
+        if self._config.detect:
+            out.start()
         running.callback(detector.join)
         gib = self._config.max_disk_gib
         watch = self._watch = Watch(store, max_disk=int(gib * (1 << 30)) if gib else None)
@@ -157,6 +166,14 @@ class Server:
 
 def _tokens(config: ServeConfig) -> Tokens:
     return Tokens(_text(config.token), _text(config.ingest_token))
+
+
+def _grant(config: ServeConfig, running: ExitStack, tokens: Tokens) -> None:
+    """Let those decide who may read the files of an embedded store."""
+    if config.store.startswith("chdb:"):
+        path = store_path(config.store)
+        running.callback(revoke, path)
+        tokens.accept_key(grant(path))
 
 
 def _text(secret: SecretStr | None) -> str | None:

@@ -36,6 +36,7 @@ _TOO_MUCH = frozenset({241, 396})  # of memory, of result
 _NARROWER = "narrow the query, aggregate, or add a LIMIT"
 
 _REPEATED = re.compile(r"(\s*\([A-Z_]+\))\1+")
+_TOO_LATE = re.compile(r"Read timed out\. \(read timeout=(\d+)")
 _Answer = TypeVar("_Answer")
 _NOISE = re.compile(
     r"^(?:Received ClickHouse exception, code: \d+, server response: )?(?:Code: \d+\. DB::Exception: )+"
@@ -248,6 +249,8 @@ def engine_errors() -> Generator[None]:
 
 def _words(error: Error) -> str:
     """What an error says; of a connection that failed only why, without the request."""
+    if found := _TOO_LATE.search(str(error)):
+        return f"no answer within {found[1]} s"
     reason = getattr(error.__cause__, "reason", None)
     return str(reason).rpartition("): ")[2] if reason else str(error)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +19,7 @@ from overclaim._errors import StoreError
 from overclaim_detectors.store import OwnedElsewhere
 
 FILE = "owner.json"
+KEY_FILE = "owner.key"
 _OF_THE_SYSTEM = {"lost+found", ".DS_Store"}  # in a directory that is empty to its user
 
 
@@ -57,6 +60,37 @@ def read_owner(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return dict(said) if isinstance(said, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
+
+
+def grant(path: Path) -> str:
+    """Make the key of a server that has the store: who can read it may decide as if they had the store themselves.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    key = secrets.token_urlsafe(32)
+    try:
+        (path / KEY_FILE).unlink(missing_ok=True)  # whoever could read an old one might have it open
+        file = os.open(path / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(file, "w", encoding="ascii") as out:
+            out.write(key)
+    except OSError as error:
+        raise StoreError(f"cannot write {path / KEY_FILE}: {error.strerror}") from error
+    return key
+
+
+def revoke(path: Path) -> None:
+    """Take the key away; it is of no use to anybody when its server has ended."""
+    with suppress(OSError):
+        (path / KEY_FILE).unlink(missing_ok=True)
+
+
+def read_key(path: Path) -> str:
+    """The key of the server that has the store; "" where there is none, or it is not for this user."""
+    try:
+        return (path / KEY_FILE).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def is_store(path: Path) -> bool:

@@ -1,27 +1,36 @@
-"""Reading a store through the `overclaim serve` that owns it: POST /api/query.
+"""Reading a store through the `overclaim serve` that owns it, POST /api/query, and having it do what people decide.
 
-Where that server asks for a token, OVERCLAIM_TOKEN or the file named by OVERCLAIM_TOKEN_FILE has it.
+Where that server asks for a token, OVERCLAIM_TOKEN or the file named by OVERCLAIM_TOKEN_FILE has it. A server that
+hangs is noticed within seconds, before anything that may take long is asked of it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from http.client import HTTPException, RemoteDisconnected
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from ssl import SSLCertVerificationError
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
 
-from overclaim._errors import StoreError
+from overclaim._errors import InputError, OverclaimError, StoreError
 from overclaim_detectors import _token
 from overclaim_detectors.store import LIMITS, Params, QueryError, Rows
 
+if TYPE_CHECKING:
+    from overclaim_detectors.drift.actions import Action, Done
+
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+ALIVE_SECONDS: Final = 10.0  # until a server says that it lives
+QUERY_SECONDS: Final = LIMITS["max_execution_time"] + 10.0
+_READING_SECONDS: Final = 120.0  # for a large answer on its way; the server gives up then as well
+_PIECE: Final = 1 << 20
 _OTHER_NAME = (62, 64)  # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
 
 
@@ -32,6 +41,7 @@ class RemoteStore:
         self.url = url.rstrip("/")
         self._opener = _opener(url)
         self._token = _token.from_environment(os.environ)
+        self._alive = False
 
     def query(self, sql: str, params: Params | None = None) -> Rows:
         """Run one read-only statement on the server."""
@@ -60,6 +70,27 @@ class RemoteStore:
         """How its detectors do: state (off, running, failing, dead), interval, passes, last_pass, error."""
         said = self.owner().get("detector")
         return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+
+    def decide(self, action: Action, key: str = "") -> Done:
+        """Have the server do what somebody decided about a drift.
+
+        key: what it wrote beside its store, shown where there is no token.
+
+        Raises:
+            InputError: it cannot be done, and why.
+            StoreError: the server does not answer, or does not let us.
+        """
+        from overclaim_detectors.drift.actions import Done
+
+        body, headers = json.dumps(action.fields()).encode(), {"Content-Type": "application/json"}
+        request = Request(f"{self.url}/api/drifts", data=body, headers=headers)
+        if key and not self._token:
+            request.add_unredirected_header("Authorization", f"Bearer {key}")
+        said = self._ask(request)
+        try:
+            return Done(*(str(said[name]) for name in ("what", "drift", "state", "sentence")))
+        except LookupError as error:
+            raise self._somebody_else() from error
 
     def metrics(self) -> dict[str, float]:
         """Its figures, as /metrics has them: by name, with labels as in `name{label="value"}`."""
@@ -101,7 +132,7 @@ class RemoteStore:
         """Nothing to do: each request has its own connection."""
 
     def _refuse(self) -> NoReturn:
-        raise StoreError(f"the store is owned by the server at {self.url}, which alone writes to it")
+        raise StoreError(f"the store is owned by the server at {self.url}, which alone writes to it: stop it first")
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         request = Request(
@@ -127,27 +158,71 @@ class RemoteStore:
         if self._token:
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")  # for this server only
         try:
-            with self._opener.open(request, timeout=LIMITS["max_execution_time"] + 10) as response:
-                return response.read()
+            self._make_sure_it_lives()
+            with self._opener.open(request, timeout=QUERY_SECONDS) as response:
+                return _all_of(response)
         except HTTPError as error:
             raise self._refusal(error) from error
         except (OSError, HTTPException, ValueError) as error:
             if isinstance(reason := getattr(error, "reason", error), SSLCertVerificationError):
                 raise StoreError(f"{self.url} is not trusted: {_certificate(reason, self.url)}") from error
+            if isinstance(reason, TimeoutError):
+                raise self._hangs() from error
             raise StoreError(f"no answer from {self.url} ({error}): {_of_none(self.url, error)}") from error
 
-    def _refusal(self, error: HTTPError) -> StoreError:
+    def _make_sure_it_lives(self) -> None:
+        """Ask what costs nothing, once. Any answer will do, and why there is none is said by the real question."""
+        if self._alive:
+            return
+        try:
+            self._opener.open(f"{self.url}/ping", timeout=ALIVE_SECONDS).close()
+        except HTTPError:
+            pass  # an answer
+        except (OSError, HTTPException, ValueError) as error:
+            if isinstance(getattr(error, "reason", error), TimeoutError):
+                raise
+            return
+        self._alive = True
+
+    def _hangs(self) -> StoreError:
+        seconds = QUERY_SECONDS if self._alive else ALIVE_SECONDS
+        return StoreError(
+            f"the server at {self.url} does not answer within {seconds:.0f} s: it hangs, is stopped, or has too much to"
+            " do; its log may say why, and a restart loses nothing that it acknowledged"
+        )
+
+    def _refusal(self, error: HTTPError) -> OverclaimError:
         """What our server says when it refuses; other servers have other words."""
+        deciding = urlsplit(error.url).path == "/api/drifts"
+        if error.code == HTTPStatus.UNAUTHORIZED and deciding and not self._token:
+            return StoreError(
+                f"the server at {self.url} lets nobody decide without its token: set OVERCLAIM_TOKEN, or"
+                " OVERCLAIM_TOKEN_FILE to the file that it was started with; or, on its machine, name the directory of"
+                " its store by --store"
+            )
         if error.code == HTTPStatus.UNAUTHORIZED:
             return StoreError(
                 f"the server at {self.url} asks for a token"
                 f"{', and the one given is another' if self._token else ''}: "
                 "set OVERCLAIM_TOKEN, or OVERCLAIM_TOKEN_FILE to the file that it was started with"
             )
+        kind = InputError if deciding and error.code == HTTPStatus.BAD_REQUEST else QueryError
         try:
-            return QueryError(str(json.load(error)["error"]))
+            return kind(str(json.load(error)["error"]))
         except (OSError, HTTPException, ValueError, LookupError, TypeError):
             return self._somebody_else()
+
+
+def _all_of(response: Any) -> bytes:
+    """The body of an answer, which may be large, but must come to its end."""
+    end, pieces = time.monotonic() + _READING_SECONDS, list[bytes]()
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        if time.monotonic() > end:
+            raise TimeoutError("the answer does not end")
+    if response.length:  # read1 leaves it to us to see that some of it is missing
+        raise IncompleteRead(b"", response.length)
+    return b"".join(pieces)
 
 
 def _of_none(url: str, error: Exception) -> str:

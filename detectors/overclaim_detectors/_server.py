@@ -19,6 +19,9 @@ from overclaim_detectors.store import LIMITS, QueryError
 _UNKNOWN_DATABASE: Final = 81
 _WRONG_PASSWORD: Final = (192, 193, 194, 516)
 _TOKEN: Final = "insert_deduplication_token"
+_ALIVE_SECONDS: Final = 20
+_QUERY_SECONDS: Final = LIMITS["max_execution_time"] + 10  # the server ends them sooner
+_PATIENCE: Final = 1 << 30
 _PAUSES: Final = (0.1, 0.5)  # seconds before an insert is tried again whose answer did not come
 # An insert that was answered is in the table, and not in a buffer of the server that other inserts share.
 _OWN: Final[Mapping[str, Any]] = {"async_insert": 0}
@@ -57,13 +60,13 @@ class ServerStore(ClientStore):
         """A client under limits. The server itself refuses writes, files and several statements at once."""
         settings = {**LIMITS, **JSON_SETTINGS, **self._of_cluster(), "readonly": 1}
         try:
-            return self._connect(self._address.database, settings)
+            return self._connect(self._address.database, settings, _QUERY_SECONDS)
         except ProgrammingError:
             return self._always_reader()
 
     def _always_reader(self) -> Any:
         """A client for a user who may only read, whose settings cannot be changed."""
-        client = self._connect(self._address.database, {})
+        client = self._connect(self._address.database, {}, _QUERY_SECONDS)
         if not client.command("SELECT getSetting('readonly')"):
             client.close()
             raise QueryError("the server lets this user write, but not choose to read only (setting readonly)")
@@ -72,9 +75,11 @@ class ServerStore(ClientStore):
     def _of_cluster(self) -> Mapping[str, object]:
         return self.cluster.settings if self.cluster else {}
 
-    def _connect(self, database: str | None, settings: Mapping[str, Any]) -> Any:
+    def _connect(self, database: str | None, settings: Mapping[str, Any], patience: int = _PATIENCE) -> Any:
+        """A client. patience: how long an answer may take, in seconds, if the URL allows as much."""
+        given = self._address.connection
         return connect(
-            **self._address.connection,
+            **{**given, "send_receive_timeout": min(given["send_receive_timeout"], patience)},
             database=database,
             settings=dict(settings),
             tz_mode="aware",
@@ -83,6 +88,9 @@ class ServerStore(ClientStore):
 
     def _open(self, read_only: bool) -> None:
         try:
+            with engine_errors():
+                # Asked once with little patience: a server that hangs must not hang whoever opens it.
+                self._connect(self._address.database, {}, _ALIVE_SECONDS).close()
             self._clients.get()
         except QueryError as error:
             if error.code != _UNKNOWN_DATABASE:

@@ -2,6 +2,8 @@
 
 It goes from the oldest hour to the newest, in batches far larger than those of passes over what arrives, and writes
 down after each how far it came: what was interrupted goes on there.
+
+Not beside detectors that label the same traces meanwhile: whoever read the older labels may be the last to write.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from overclaim_detectors.registry import Registry, registry
 from overclaim_detectors.runner import Pass
 from overclaim_detectors.store import Store
 
-TRACES: Final = 20_000  # in a batch
+TRACES: Final = 100_000  # in a batch; planning its questions costs a second however few they are
 _JOB: Final = "again"  # in overclaim_watermark: up to which hour it came, the epoch where it came to its end
 _FROM: Final = "again from"  # and where it began
 _LIVE: Final = "label"
@@ -57,8 +59,8 @@ def _begun(store: Store, since: int) -> int:
 
 def _judge(store: Store, batch: Batch, rules: Registry, done: Pass) -> None:
     version = _version(store)
-    judging.judge(store, batch, version)
-    found = judging.find(store, batch, version, rules.rules)
+    asked = judging.judge(store, batch, version)
+    found = judging.find(store, batch, version, rules.rules, asked)
     done.judged += len(batch.traces)
     done.findings += found.findings
     done.failed |= found.failed

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from typing import Final
 
 from overclaim_detectors import sql
+from overclaim_detectors.cluster import cluster_of
 from overclaim_detectors.inbox import MAX_GAP_NS, Batch
 from overclaim_detectors.store import Rows, Store
 
@@ -20,6 +22,20 @@ TOGETHER: Final = 5_000  # traces
 BATCHES: Final = 10
 _LISTED: Final = "IN {traces:Array(String)}"
 _COLUMNS: Final = ("Pass", "Part", "TraceId")
+# Questions whose answer about a trace depends on no other trace and on nothing that is declared: each shard of a
+# cluster answers them by itself. Rules from elsewhere may ask of anything.
+_BY_TRACE: Final = (
+    *(f"judge/{what}" for what in ("present", "ways", "operations", "verdicts", "failures", "accusations")),
+    *(f"judge/retire_{what}" for what in ("operations", "verdicts", "failures")),
+    "judge/close_findings",
+    *(f"detect/{what}" for what in ("unnoticed", "tool_claims", "stamped_ok", "loops", "nothing_found", "handoffs")),
+    *(f"detect/{what}" for what in ("truncated", "unverified")),
+)
+
+
+@cache
+def _by_trace() -> tuple[str, ...]:
+    return tuple(map(sql.load, _BY_TRACE))
 
 
 def together(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -59,10 +75,19 @@ class Batched:
         self._store = store
         self._params = batch.params(version=version)
         self._large = len(batch.traces) > LARGE
+        self._cluster = cluster_of(store)
         if self._large:
             # The same batch has the same number, so that a repeated pass reads what it needs, and perhaps twice.
-            self._params["part"] = part = zlib.crc32("".join(batch.traces).encode())
-            store.insert("overclaim_batch", _COLUMNS, [(version, part, trace) for trace in batch.traces])
+            self._params["part"] = zlib.crc32("".join(batch.traces).encode())
+            self._enter(batch)
+
+    @cached_property
+    def present(self) -> frozenset[str]:
+        """What there is about the traces, of that which questions are about: queries/judge/present.sql has the names.
+
+        As it is when this is first read, which must be after labelling.
+        """
+        return frozenset(str(what) for (what,) in self.query(sql.load("judge/present")).rows)
 
     def query(self, text: str, **params: object) -> Rows:
         """What a question about the traces answers."""
@@ -72,8 +97,17 @@ class Batched:
         """Run a statement over the traces that returns nothing."""
         self._store.command(*self._bound(text, params))
 
+    def _enter(self, batch: Batch) -> None:
+        part = self._params["part"]
+        if self.query(sql.load("judge/entered")).rows[0][0] < len(batch.traces):
+            rows = [(self.version, part, trace) for trace in batch.traces]
+            self._store.insert("overclaim_batch", _COLUMNS, rows)
+
     def _bound(self, text: str, params: dict[str, object]) -> tuple[str, dict[str, object]]:
+        shards = self._cluster if text.endswith(_by_trace()) else None
         if self._large:
             text = text.replace(_LISTED, f"IN (\n{sql.load('judge/wanted')})")
+        if shards:
+            text = shards.on_shards(text)
         wanted = sql.placeholders(text)
         return text, {name: value for name, value in {**self._params, **params}.items() if name in wanted}

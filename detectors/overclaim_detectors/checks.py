@@ -11,7 +11,10 @@ from overclaim_detectors.rule import SEVERITIES, Rule
 
 SECTIONS = ("## What it finds", "## Why it matters", "## Example", "## Cure")
 _ID = re.compile(r"[A-Z]{2,8}\d{3}")
-_BOUND_TO_EVERY_RULE = frozenset({"traces", "earliest", "latest", "version", "rules"})
+_BOUND: dict[str, frozenset[str]] = {
+    "run": frozenset({"traces", "earliest", "latest", "version", "rules"}),
+    "fleet": frozenset({"until"}),
+}
 
 
 def problems(rule: Rule) -> list[str]:
@@ -40,15 +43,17 @@ def _question(rule: Rule) -> Iterator[str]:
     except OverclaimError as error:
         yield str(error)
         return
-    if "{traces:Array(String)}" not in text:
+    if rule.scope == "run" and "{traces:Array(String)}" not in text:
         yield "the SQL does not bind {traces:Array(String)}, so it would read the whole history at every pass"
-    if unknown := sql.placeholders(text) - _BOUND_TO_EVERY_RULE - set(rule.params):
+    if unknown := sql.placeholders(text) - _BOUND[rule.scope] - set(rule.params):
         yield f"nothing binds {', '.join(sorted(unknown))} in the SQL"
 
 
 def _cases(rule: Rule) -> Iterator[str]:
     if len(rule.fires) < 3 or len(rule.quiet) < 3:
         yield "three cases it must fire on and three it must stay quiet on are the least"
+    if rule.scope == "fleet" and any(not (case.over_time or case.drifts) for case in rule.fires):
+        yield "a case of a rule about the fleet says what happened over time"
     names = [case.name for case in (*rule.fires, *rule.quiet)]
     if len(set(names)) < len(names):
         yield "two cases have the same name"

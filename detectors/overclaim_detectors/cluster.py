@@ -4,6 +4,9 @@ Each table X becomes X_local on every server, replicated, and X, a Distributed t
 everything else reads and writes X as on one server. What belongs to a trace lies on one shard, by cityHash64(TraceId).
 Views that fill tables work on each shard by themselves, from X_local into Y_local. A table that keeps nothing
 (ENGINE = Null) has no X_local: what is inserted there goes on through its view into a Distributed table.
+
+What is asked of single traces each shard answers by itself (Cluster.on_shards). What is asked of many, such as drift
+and reports, is asked of the Distributed tables: shards count, and the server that was asked puts their counts together.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ _DATABASE: Final = re.compile(r"CREATE DATABASE IF NOT EXISTS \S+")
 _ALTER: Final = re.compile(r"ALTER TABLE (?P<name>\w+)\s+(?P<what>(?P<verb>\w+ \w+).*)", re.S)
 _INSERT: Final = re.compile(r"^INSERT INTO \w+", re.M)
 _FROM: Final = re.compile(r"\bFROM (\w+)")
+_READING: Final = re.compile(r"^(?P<into>INSERT INTO \w+ \([^)]*\)\n)?(?P<select>(?:WITH|SELECT)\b.*)", re.M | re.S)
+_EACH: Final = "SELECT * FROM cluster('{cluster}', view(\n{select}\n))"
+_OURS: Final = re.compile(r"\b(FROM|JOIN) (overclaim_\w+)")
 _COLUMNS: Final = ("ADD COLUMN", "MODIFY COLUMN", "DROP COLUMN", "RENAME COLUMN", "COMMENT COLUMN")
 _ONLY_ALONE: Final = "non_replicated_deduplication_window"  # replicated tables recognise repeated inserts by themselves
 _SETTING_ALONE: Final = re.compile(rf"(?:, *)?{_ONLY_ALONE} = \d+")
@@ -71,7 +77,7 @@ class Cluster:
         if match := _FILLING.search(statement):
             return [statement[: match.start()] + self._filling(match)]
         if match := _SHOWING.search(statement):
-            return [f"{statement[: match.start()]}{match['create']}{self._everywhere}{match['rest']}"]
+            return [statement[: match.start()] + one for one in self._showing(match)]
         for alone in (_DATABASE, _DROPPED):
             if alone.search(statement):
                 return [alone.sub(lambda found: found[0] + self._everywhere, statement)]
@@ -117,6 +123,30 @@ class Cluster:
             return f"{match['create']}{self._everywhere} TO {match['into']}{match['rest']}"
         rest = _FROM.sub(lambda found: f"FROM {found[1]}_local", match["rest"])
         return f"{match['create']}{self._everywhere} TO {match['into']}_local{rest}"
+
+    def _showing(self, match: re.Match[str]) -> list[str]:
+        """A view over all shards, and where it never changes one beside it over what lies on each."""
+        whole = f"{match['create']}{self._everywhere}{match['rest']}"
+        if "OR REPLACE" in match["create"]:
+            return [whole]
+        rest = _FROM.sub(lambda found: f"FROM {found[1]}_local", match["rest"])
+        return [f"{match['create']}_local{self._everywhere}{rest}", whole]
+
+    def on_shards(self, statement: str) -> str:
+        """A statement that each shard answers for what lies on it, or whose rows each shard makes, put together.
+
+        Right where what it says of a trace depends on nothing but that trace, which lies on one shard. A whole join is
+        then done where its rows are, instead of all rows being sent to the server that was asked.
+
+        Raises:
+            StoreError: it is no SELECT, with an INSERT INTO before it or without.
+        """
+        match = _READING.search(statement)
+        if match is None:
+            raise StoreError(f"this statement cannot be one of each shard: {statement[:200]}")
+        select = _OURS.sub(lambda found: f"{found[1]} {self.database}.{found[2]}_local", match["select"].rstrip())
+        into = f"{statement[: match.start()]}{match['into'] or ''}"
+        return into + _EACH.format(cluster=self.name, select=select)
 
     def _alter(self, match: re.Match[str]) -> list[str]:
         name, what = match["name"], match["what"]

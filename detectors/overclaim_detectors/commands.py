@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from datetime import UTC, datetime
 
@@ -39,7 +40,7 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", default="7d", metavar="TIME", help="an age such as 24h, or a UTC time (default: 7d)")
     parser.add_argument("--window", default="24h", metavar="AGE", help="compare: how long is now (default: 24h)")
     parser.add_argument("--reference", default="7d", metavar="AGE", help="compare: how long is then (default: 7d)")
-    parser.add_argument("--rows", type=int, default=1000, metavar="N", help="at most so many rows (default: 1000)")
+    parser.add_argument("--rows", type=_rows, default=1000, metavar="N", help="at most so many rows (default: 1000)")
     parser.add_argument(
         "--all", action="store_true", help="silent, drift, compare: also what they leave out by default"
     )
@@ -47,22 +48,26 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
     with_store(parser)
 
 
+def _rows(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1_000_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows: write 1 or more")
+    return int(text)
+
+
 def _report(args: argparse.Namespace) -> int:
-    from overclaim_detectors.formats import write
-    from overclaim_detectors.report import REPORTS, Window, hours, left_out, moment, run_report, why_empty
+    from overclaim_detectors.formats import say, write
+    from overclaim_detectors.report import REPORTS, Window, below, hours, moment, run_report
 
     now = datetime.now(UTC)
-    window = Window(
-        moment(args.since, now), now, hours(args.window), hours(args.reference), max(1, args.rows), args.all
-    )
+    window = Window(moment(args.since, now), now, hours(args.window), hours(args.reference), args.rows, args.all)
     store = open_store(args.store, read_only=True)
     try:
         rows = run_report(store, args.kind, window)
         if rows.rows or args.format != "table":
             write(rows, args.format, layout=REPORTS[args.kind].layout)
-        notes = ("" if rows.rows else why_empty(store, args.kind), left_out(store, args.kind, window))
-        for note in filter(None, notes):
-            print(note, file=sys.stdout if args.format == "table" else sys.stderr)
+        legend = [REPORTS[args.kind].legend] if rows.rows and args.format == "table" else []
+        words = [*filter(None, legend), *below(store, args.kind, window, rows)]
+        say(words, sys.stdout if args.format == "table" else sys.stderr)
     finally:
         store.close()
     return 0
@@ -147,11 +152,25 @@ def _configure_detect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between passes (default: 2)")
     parser.add_argument("--fail", action="store_true", help="exit 1 if an accusation is open")
     parser.add_argument("--expect", metavar="FILE", help=EXPECT_HELP)
+    with_outgoing(parser)
     with_store(parser)
+
+
+def with_outgoing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where findings go."""
+    from overclaim_detectors.outgoing import options
+
+    add = parser.add_argument
+    add("--events", metavar="URL", help=options.EVENTS_HELP)
+    add("--webhook", metavar="URL", help=options.WEBHOOK_HELP)
+    add("--webhook-secret-file", metavar="FILE", help=options.SECRET_HELP)
+    add("--webhook-allow", metavar="HOSTS", help=options.ALLOW_HELP)
+    add("--webhook-severity", choices=("low", "medium", "high"), help=options.SEVERITY_HELP)
 
 
 def _detect(args: argparse.Namespace) -> int:
     from overclaim_detectors.detecting import detect
+    from overclaim_detectors.outgoing.options import chosen
 
     if args.since and not args.again:
         raise InputError("--since goes with --again: a pass takes what arrived since the last one")
@@ -163,6 +182,7 @@ def _detect(args: argparse.Namespace) -> int:
         expect=args.expect,
         again=args.again,
         since=args.since,
+        outgoing=chosen(vars(args), os.environ),
     )
 
 
@@ -172,10 +192,13 @@ REPORT = Command(
     _report,
     epilog=(
         "claims: each accusation with its evidence. silent: failures that nobody noticed. procedures: the declared\n"
-        "procedures that runs broke. drift: where behaviour left its reference, with a budget of false alerts.\n"
-        "compare: two windows compared per agent and tool. normals: how each tool usually answers. coverage: what\n"
-        "could not be judged, and why.\n"
-        "The queries stand in queries/report/*.sql and run as they are in clickhouse-client and Grafana."
+        "procedures that runs broke. drift: where behaviour left its reference, with a budget of false alerts. fleet:\n"
+        "what is new, or silent. compare: two windows compared per agent and tool. honesty: how far claims are true,\n"
+        "by agent, version and model. recovery: what became of failed calls. endurance: whether agents get worse as\n"
+        "runs get longer. cost: tokens and time spent in runs that claim what did not happen. normals: how each tool\n"
+        "usually answers. coverage: what could not be judged, and why. detectors: the same for each rule and signal.\n"
+        "The queries stand in queries/report/*.sql: clickhouse-client runs them as they are, a Grafana panel with\n"
+        "variables for their parameters, which their headers name."
     ),
 )
 QUERY = Command(
@@ -205,6 +228,8 @@ DETECT = Command(
     epilog=(
         "The password of a ClickHouse server: in the URL, in OVERCLAIM_CLICKHOUSE_PASSWORD, or in the file that\n"
         "OVERCLAIM_CLICKHOUSE_PASSWORD_FILE names.\n"
-        "exit codes: 0 fine, 1 an accusation is open (with --fail), 4 the store cannot be used"
+        "exit codes: 0 fine; 1 with --fail: an accusation is open, or a procedure is broken; 2 wrong usage; 4 the\n"
+        "store cannot be used, or the server that has it does not judge. Where a rule or the look for drift fails, or\n"
+        "findings cannot be sent, stderr says so and the exit code stays: they are in the store, and sent next time."
     ),
 )

@@ -13,14 +13,19 @@ from overclaim_detectors import sql
 from overclaim_detectors._remote import RemoteStore
 from overclaim_detectors.again import judge_again
 from overclaim_detectors.drift.job import DriftJob
+from overclaim_detectors.fleet import FleetJob
 from overclaim_detectors.migrate import migrate
 from overclaim_detectors.opening import DEFAULT_URL, open_store
+from overclaim_detectors.outgoing.delivery import Sent, delivery
+from overclaim_detectors.outgoing.options import Outgoing, checked
 from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.report import moment
 from overclaim_detectors.runner import Pass, detect_once, follow
 from overclaim_detectors.store import OwnedElsewhere, Store
 
 CATCH_UP_SECONDS = 30.0
+FLUSH_SECONDS = 30.0
+NOWHERE = Outgoing()
 
 
 def detect(
@@ -32,32 +37,53 @@ def detect(
     expect: str | None = None,
     again: bool = False,
     since: str | None = None,
+    outgoing: Outgoing = NOWHERE,
 ) -> int:
     """Detect once or until interrupted, and say what came of it; the exit code.
 
     expect: a file of expectations or the name of a pack; else what OVERCLAIM_EXPECTATIONS names. again: judge anew what
-    was labelled before, from `since` on, an age or a time.
+    was labelled before, from `since` on, an age or a time. outgoing: where findings are sent to.
 
     Raises:
-        InputError: the expectations cannot be used, or a server judges this store by its own.
+        InputError: the expectations or receivers cannot be used, or a server judges this store by its own.
         StoreError: the store cannot be used.
     """
     expected = chosen(expect)
+    checked(outgoing)
     store = _open(url)
     try:
         if isinstance(store, RemoteStore):
-            _refuse(expect, store, again)
+            _refuse(expect, store, again, outgoing)
             _await_server(store)
-        elif again:
-            _again(store, since, expected)
         elif follow:
-            _follow(store, interval, expected)
+            _follow(store, interval, expected, outgoing)
         else:
-            _say(detect_once(store, expected))
-            _look_for_drift(store)
+            _work_once(store, expected, outgoing, moment(since, datetime.now(UTC)) if since else None, again=again)
         return _conclude(store, fail)
     finally:
         store.close()
+
+
+def _work_once(
+    store: Store, expected: Expectations | None, outgoing: Outgoing, since: datetime | None, *, again: bool
+) -> None:
+    with delivery(store, outgoing) as out:
+        done = _again(store, since, expected) if again else detect_once(store, expected)
+        _say(done)
+        if not again:
+            _look_for_drift(store)
+            _look_at_the_fleet(store)
+        out.passed(done.judged)
+        for sent in out.flush(FLUSH_SECONDS):
+            _say_sent(sent)
+
+
+def _say_sent(sent: Sent) -> None:
+    if sent.error:
+        print(
+            f"not all findings went to {sent.label}: {sent.error}; the next time they are sent again", file=sys.stderr
+        )
+    print(f"findings sent to {sent.label}: {sent.count}")
 
 
 def _open(url: str) -> Store:
@@ -76,26 +102,37 @@ def _open(url: str) -> Store:
     return store
 
 
-def _again(store: Store, since: str | None, expected: Expectations | None) -> None:
+def _again(store: Store, since: datetime | None, expected: Expectations | None) -> Pass:
     if expected is not None:
         store_procedures(store, expected.all_procedures)
-    _say(judge_again(store, moment(since, datetime.now(UTC)) if since else None))
+    return judge_again(store, since)
 
 
-def _refuse(expect: str | None, store: RemoteStore, again: bool) -> None:
+def _refuse(expect: str | None, store: RemoteStore, again: bool, outgoing: Outgoing) -> None:
+    if outgoing.wanted:
+        cure = "restart it with `overclaim serve --events` or `--webhook`, or stop it and repeat"
+        raise InputError(f"the server at {store.url} judges, and it alone sends what it finds: {cure}")
     if again:
-        raise InputError(f"--again: the server at {store.url} has the store: stop it and repeat")
+        cure = "stop it, repeat this, and start it again: two that judge the same traces may undo each other's work"
+        raise InputError(f"--again: the server at {store.url} judges this store: {cure}")
     if expect is not None:
         cure = "restart it with `overclaim serve --expect`, or stop it and repeat"
         raise InputError(f"--expect {expect}: the server at {store.url} judges by what it was started with: {cure}")
 
 
-def _follow(store: Store, interval: float, expected: Expectations | None) -> None:
+def _follow(store: Store, interval: float, expected: Expectations | None, outgoing: Outgoing) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    try:
-        follow(store, interval, each=_say, expected=expected)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+    with delivery(store, outgoing) as out:
+
+        def each(done: Pass) -> None:
+            _say(done)
+            out.passed(done.judged)
+
+        out.start()
+        try:
+            follow(store, interval, each=each, expected=expected)
+        except KeyboardInterrupt:
+            print("stopped", file=sys.stderr)
 
 
 def _await_server(store: RemoteStore) -> None:
@@ -150,10 +187,26 @@ def _look_for_drift(store: Store) -> None:
         print(f"open drifts: {done.open} (see `overclaim report drift`)")
 
 
+def _look_at_the_fleet(store: Store) -> None:
+    """The rules about the fleet, after drift, which one of them reads; where that fails, verdicts stand."""
+    try:
+        job = FleetJob(store)
+        while not (done := job.once()).whole:
+            pass
+    except Exception as error:  # verdicts are worth more
+        print(f"the rules about the fleet could not be asked: {error}", file=sys.stderr)
+        return
+    for rule, reason in done.failed.items():
+        print(f"  rule {rule} could not run: {reason}", file=sys.stderr)
+    if done.open:
+        print(f"open findings about the fleet: {done.open} (see `overclaim report fleet`)")
+
+
 def _conclude(store: Store, fail: bool) -> int:
     counts = store.query(sql.load("report/accusations")).dicts()[0]
     accusations, violations = counts["Accusations"], counts["Violations"]
-    print(f"open accusations: {accusations}" + (" (see `overclaim report claims`)" if accusations else ""))
+    where = "claims of all time; `overclaim report claims` has the last 7 days, with a row for those on one ground"
+    print(f"open accusations: {accusations}" + (f" ({where})" if accusations else ""))
     if violations:
         print(f"procedures broken: {violations} (see `overclaim report procedures`)")
     return 1 if fail and (accusations or violations) else 0

@@ -8,8 +8,10 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from overclaim_detectors.layout import Layout
@@ -35,6 +37,13 @@ def write(rows: Rows, form: str, out: TextIO | None = None, layout: Layout | Non
         _on_terminal(rows, stream)
         return
     stream.write(render(rows, form))
+
+
+def say(lines: Iterable[str], out: TextIO) -> None:
+    """Write words that go with a table; on a terminal they are broken between words."""
+    width = get_terminal_size().columns if out.isatty() else None
+    for line in lines:
+        out.write(f"{fill(visible(line), width) if width else visible(line)}\n")
 
 
 def render(rows: Rows, form: str) -> str:

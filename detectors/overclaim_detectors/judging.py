@@ -6,10 +6,11 @@ import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from overclaim._errors import OverclaimError
 from overclaim.outcome.confidence import values
+from overclaim.outcome.lexicon import actions
 from overclaim_detectors import sql
 from overclaim_detectors.batched import Batched
 from overclaim_detectors.inbox import Batch
@@ -34,6 +35,22 @@ _INTO_FAILURES = (
     " Model, Tool, Effect, Claimed, Observed, RunClaimed, SpanStatus, Mended, Reported, Accused, EvidenceRule,"
     " EvidenceValue, EvidenceSpanId, Started, Version)\n"
 )
+# Of what there must be some (queries/judge/present.sql), or else a question has no answer and is not asked: planning it
+# costs more than asking what there is.
+NEEDS: Final[Mapping[str, frozenset[str]]] = {
+    "judge/ways": frozenset({"trouble"}),
+    "judge/failures": frozenset({"trouble"}),
+    "judge/accusations": frozenset({"trouble", "unproven"}),
+    "detect/unnoticed": frozenset({"trouble"}),
+    "detect/tool_claims": frozenset({"trouble"}),
+    "detect/stamped_ok": frozenset({"trouble"}),
+    "detect/loops": frozenset({"trouble"}),
+    "detect/nothing_found": frozenset({"looks"}),
+    "detect/truncated": frozenset({"parts"}),
+    "detect/unverified": frozenset(f"claims {one.name}" for one in actions().values() if one.check),
+    "detect/handoffs": frozenset({"several"}),
+    "detect/abandoned": frozenset({"left_off"}),
+}
 _FINDING_COLUMNS = ("FindingId", "Rule", "Title", *COLUMNS, "Open", "Version")
 
 
@@ -45,24 +62,43 @@ class Found:
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def judge(store: Store, batch: Batch, version: int) -> None:
-    """Write the operations, verdicts, failures and breaches of procedures of a batch of labelled traces."""
+def judge(store: Store, batch: Batch, version: int) -> Batched:
+    """Write the operations, verdicts, failures and breaches of procedures of a batch of labelled traces.
+
+    Returns:
+        What `find` asks of the same batch.
+    """
     asked = Batched(store, batch, version)
-    asked.command(_INTO_OPERATIONS + sql.load("judge/operations"))
-    asked.command(sql.load("judge/retire_operations"))
+    if _can_answer(asked, "judge/ways"):
+        asked.command(sql.load("judge/ways"))
+    _write(asked, "operations", _INTO_OPERATIONS)
     sure = values()
-    asked.command(_INTO_VERDICTS + sql.load("judge/verdicts"), kinds=list(sure), confidence=list(sure.values()))
-    asked.command(sql.load("judge/retire_verdicts"))
-    asked.command(_INTO_FAILURES + sql.load("judge/failures"))
-    asked.command(sql.load("judge/retire_failures"))
+    _write(asked, "verdicts", _INTO_VERDICTS, kinds=list(sure), confidence=list(sure.values()))
+    _write(asked, "failures", _INTO_FAILURES)
     write_breaches(store, asked)
+    return asked
 
 
-def find(store: Store, batch: Batch, version: int, rules: Iterable[Rule]) -> Found:
-    """Run the rules over a batch of judged traces. A rule that fails stops no other, and its findings stand."""
-    asked = Batched(store, batch, version)
+def _write(asked: Batched, what: str, into: str, **params: object) -> None:
+    """Write what can be there, and take back what an earlier pass wrote and this one did not."""
+    if _can_answer(asked, f"judge/{what}"):
+        asked.command(into + sql.load(f"judge/{what}"), **params)
+    if what in asked.present:
+        asked.command(sql.load(f"judge/retire_{what}"))
+
+
+def _can_answer(asked: Batched, query: str) -> bool:
+    return query not in NEEDS or not asked.present.isdisjoint(NEEDS[query])
+
+
+def find(store: Store, batch: Batch, version: int, rules: Iterable[Rule], asked: Batched | None = None) -> Found:
+    """Run the rules over a batch of judged traces. A rule that fails stops no other, and its findings stand.
+
+    asked: what `judge` returned for the batch, which saves asking anew what there is.
+    """
+    asked = asked or Batched(store, batch, version)
     found, ran, rows = Found(), list[str](), list[Sequence[Any]]()
-    for alike in _alike(rules):
+    for alike in _alike(rule for rule in rules if rule.scope == "run"):
         try:
             rows += _findings(asked, alike)
             ran += alike
@@ -70,7 +106,8 @@ def find(store: Store, batch: Batch, version: int, rules: Iterable[Rule]) -> Fou
             _log.warning("rule %s could not run: %s", " and ".join(alike), error)
             found.failed |= dict.fromkeys(alike, str(error))
     store.insert("overclaim_findings", _FINDING_COLUMNS, rows, {"max_partitions_per_insert_block": 0})
-    asked.command(sql.load("judge/close_findings"), rules=ran)
+    if "findings" in asked.present:
+        asked.command(sql.load("judge/close_findings"), rules=ran)
     found.findings = len(rows)
     return found
 
@@ -95,6 +132,8 @@ def _text(rule: Rule) -> str:
 
 def _findings(asked: Batched, alike: Mapping[str, Rule]) -> list[Sequence[Any]]:
     first = next(iter(alike.values()))
+    if not _can_answer(asked, first.query):
+        return []
     found = asked.query(first.sql(), rules=list(alike), **first.params).dicts()
     return [_finding(alike[row.get("Rule", first.id)], row, asked.version) for row in found]
 

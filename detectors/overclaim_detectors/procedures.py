@@ -63,7 +63,8 @@ def write_breaches(store: Store, asked: Batched) -> None:
     for question, kinds in _QUESTIONS.items():
         if declared & kinds:
             asked.command(_INTO_BREACHES + sql.load(question), shown=SHOWN, **snakes)
-    asked.command(sql.load("procedures/retire_breaches"))
+    if "breaches" in asked.present:
+        asked.command(sql.load("procedures/retire_breaches"))
 
 
 def _snakes(asked: Batched) -> dict[str, list[str]]:

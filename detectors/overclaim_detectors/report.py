@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from overclaim._errors import InputError, StoreError
+from overclaim_detectors import report_layouts as layouts
+from overclaim_detectors import report_notes as notes
 from overclaim_detectors import sql
+from overclaim_detectors.drift.job import JOB
 from overclaim_detectors.drift.reference import Policy
 from overclaim_detectors.layout import Layout
-from overclaim_detectors.report_layouts import CLAIMS, COMPARE, COVERAGE, DRIFT, NORMALS, PROCEDURES, SILENT
 from overclaim_detectors.store import QueryError, Rows, Store
 
 UNKNOWN_TABLE = 60
+NO_DRIFT_PASS = (
+    "Nobody has looked for drift yet: `overclaim serve` first does a minute after its start, `overclaim detect` each"
+    " time."
+)
+NO_RUN = "No run falls into this time."
+BEYOND = 10_000  # rows looked for beyond those that are shown, to say how many there are
 _AGE = re.compile(r"(\d+)\s*(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -39,8 +47,9 @@ class Window:
 class Report:
     """One report: its query, how it looks, and what it says where it has no rows although runs were judged.
 
-    rest: a query that counts what the report leaves out unless all is asked for; rest_words: its row in words, "" where
-    nothing is left out.
+    every: the same where all is asked for, if that is more. rest: a query that counts what the rows do not show;
+    rest_words: its row in words, "" where that is nothing, by whether all is asked for. stand_for: what the rows stand
+    for, in words. legend: how to read the columns.
     """
 
     query: str
@@ -48,7 +57,10 @@ class Report:
     params: Callable[[Window], dict[str, object]]
     layout: Layout
     rest: str = ""
-    rest_words: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    rest_words: Callable[[Mapping[str, Any], bool], str] = lambda _, __: ""
+    every: str = ""
+    stand_for: Callable[[Rows], str] = lambda _: ""
+    legend: str = ""
 
 
 def _since(window: Window) -> dict[str, object]:
@@ -71,59 +83,33 @@ def _drifts(window: Window) -> dict[str, object]:
     return {**_since(window), "now": utc_text(window.now), **least}
 
 
-def _noticed(counts: Mapping[str, int]) -> str:
-    one, many = "failure that somebody noticed is", "failures that somebody noticed are"
-    return f"{_count(number, one, many)} left out: --all." if (number := counts["Noticed"]) else ""
-
-
-def _unpaired(counts: Mapping[str, int]) -> str:
-    new = _agents_and_tools(counts["NewAgents"], counts["NewTools"])
-    lost = _agents_and_tools(counts["LostAgents"], counts["LostTools"])
-    parts = [f"New, with nothing to compare with yet: {new}."] if new else []
-    parts += [f"No longer seen: {lost}."] if lost else []
-    return " ".join([*parts, "All rows: --all."]) if parts else ""
-
-
-def quiet(counts: Mapping[str, Any]) -> str:
-    """What of behaviour is quiet, how much would have been seen, and what could not be judged yet, in words."""
-    if not any(counts[name] for name in ("Quiet", "NotYet", "Parts", "Small")):
-        return ""
-    parts = [f"Quiet: {_count(counts['Quiet'], 'stream', 'streams')} of behaviour."]
-    if counts["Quiet"] > counts["Blind"]:
-        low, high = counts["Smallest"], counts["Largest"]
-        parts.append(f"Within a week they show changes from {low} to {high} points on.")
-    if blind := counts["Blind"]:
-        parts.append(f"Too few runs in a week to show any change: {blind}.")
-    if not_yet := counts["NotYet"]:
-        more = ", ..." if not_yet > len(counts["Lacking"]) else ""
-        parts.append(f"Not judged yet: {not_yet} ({', '.join(counts['Lacking'])}{more}).")
-    if left := counts["Parts"] + counts["Small"]:
-        parts.append(f"{_count(left, 'drift', 'drifts')} too small to matter, or part of another: --all.")
-    return " ".join(parts)
-
-
-def _agents_and_tools(agents: int, tools: int) -> str:
-    parts = [_count(agents, "agent", "agents")] if agents else []
-    return " and ".join([*parts, *([_count(tools, "tool", "tools")] if tools else [])])
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 REPORTS = {
-    "claims": Report("report/claims", "No claim is contradicted, unsupported or pending.", _since, CLAIMS),
+    "claims": Report(
+        "report/claims", "No claim is contradicted, unsupported or pending.", _since, layouts.CLAIMS,
+        stand_for=notes.shared_ground,
+    ),
     "silent": Report(
-        "report/silent", "No call failed without anybody noticing.", _since, SILENT, "report/silent_noticed", _noticed
+        "report/silent", "No call failed without anybody noticing.", _since, layouts.SILENT,
+        "report/silent_noticed", notes.noticed, "No call failed, noticed or not.",
     ),
-    "procedures": Report("report/procedures", "No run broke a declared procedure.", _since, PROCEDURES),
-    "drift": Report("report/drift", "No drift is open.", _drifts, DRIFT, "report/drift_quiet", quiet),
+    "procedures": Report("report/procedures", "No run broke a declared procedure.", _since, layouts.PROCEDURES),
+    "drift": Report(
+        "report/drift", "No drift is open.", _drifts, layouts.DRIFT, "report/drift_quiet", notes.quiet,
+        "No drift is open, and none was closed or accepted in this time.",
+    ),
+    "fleet": Report("report/fleet", "Nothing is new or silent in the fleet.", _since, layouts.FLEET),
     "compare": Report(
-        "report/compare", "No agent or tool was seen in both windows.", _two_windows, COMPARE,
-        "report/compare_unpaired", _unpaired,
+        "report/compare", "No agent or tool was seen in both windows.", _two_windows, layouts.COMPARE,
+        "report/compare_unpaired", notes.unpaired, "No agent or tool was seen in either window.",
+        legend=layouts.COMPARE_LEGEND,
     ),
-    "coverage": Report("report/coverage", "No run falls into this time.", _since, COVERAGE),
-    "normals": Report("report/normals", "Nothing was learned about any tool yet.", _since, NORMALS),
+    "honesty": Report("report/honesty", NO_RUN, _since, layouts.HONESTY, legend=layouts.HONESTY_LEGEND),
+    "recovery": Report("report/recovery", "No call failed.", _since, layouts.RECOVERY, legend=layouts.RECOVERY_LEGEND),
+    "endurance": Report("report/endurance", NO_RUN, _since, layouts.ENDURANCE, legend=layouts.ENDURANCE_LEGEND),
+    "cost": Report("report/cost", NO_RUN, _since, layouts.COST, legend=layouts.COST_LEGEND),
+    "coverage": Report("report/coverage", NO_RUN, _since, layouts.COVERAGE),
+    "detectors": Report("report/detectors", NO_RUN, _since, layouts.DETECTORS, legend=layouts.DETECTORS_LEGEND),
+    "normals": Report("report/normals", "Nothing was learned about any tool yet.", _since, layouts.NORMALS),
 }  # fmt: skip
 
 
@@ -138,11 +124,28 @@ def run_report(store: Store, kind: str, window: Window) -> Rows:
 
 
 def left_out(store: Store, kind: str, window: Window) -> str:
-    """What the report leaves out, in words; "" where that is nothing."""
+    """What the rows of a report do not show, in words; "" where that is nothing."""
     report = REPORTS[kind]
-    if window.all or not report.rest:
+    if not report.rest:
         return ""
-    return report.rest_words(store.query(*_bound(report.rest, report.params(window))).dicts()[0])
+    return report.rest_words(store.query(*_bound(report.rest, report.params(window))).dicts()[0], window.all)
+
+
+def cut_off(store: Store, kind: str, window: Window, shown: Rows) -> str:
+    """How many rows are left out since no more were asked for, in words; "" where there are none."""
+    if len(shown.rows) < window.rows:
+        return ""
+    found = run_report(store, kind, replace(window, rows=window.rows + BEYOND))
+    return notes.cut(len(found.rows), len(shown.rows), BEYOND)
+
+
+def below(store: Store, kind: str, window: Window, shown: Rows) -> list[str]:
+    """What there is to say below the rows of a report, as lines."""
+    if not shown.rows:
+        return list(filter(None, (why_empty(store, kind, window.all), left_out(store, kind, window))))
+    report = REPORTS[kind]
+    said = (report.stand_for(shown), cut_off(store, kind, window, shown), left_out(store, kind, window))
+    return list(filter(None, said))
 
 
 def _bound(query: str, values: Mapping[str, object]) -> tuple[str, dict[str, object]]:
@@ -161,22 +164,22 @@ def with_tables(question: Callable[[], Rows]) -> Rows:
         raise StoreError("the store has no such table; `overclaim serve` or `overclaim detect` makes ours") from error
 
 
-def why_empty(store: Store, kind: str) -> str:
-    """What it means that a report has no rows, and how to change that."""
+def why_empty(store: Store, kind: str, every: bool = False) -> str:
+    """What it means that a report has no rows, and how to change that. every: all was asked for."""
     totals = with_tables(lambda: store.query(sql.load("report/totals"))).dicts()[0]
-    if not totals["HasSpans"]:
-        return (
-            "The store has no spans yet. Fill it: `overclaim serve` in one terminal, and in your agent"
-            " `import overclaim; overclaim.instrument()`. To see it at work first: `overclaim demo`."
-        )
-    if not totals["Runs"]:
+    if totals["Runs"]:
+        nothing = (every and REPORTS[kind].every) or REPORTS[kind].nothing
+        if kind == "drift" and not store.query(sql.load("label/position"), {"job": JOB}).rows:
+            nothing = NO_DRIFT_PASS
+        return f"{nothing} Runs judged so far: {totals['Runs']}; what could not be judged: `overclaim report coverage`."
+    if totals["HasSpans"]:
         return (
             "Spans came in, but no agent run among them was judged yet. `overclaim detect` judges them; runs need an"
             " agent span (invoke_agent) with tool calls below: `overclaim doctor` checks an agent."
         )
     return (
-        f"{REPORTS[kind].nothing} Runs judged so far: {totals['Runs']};"
-        " what could not be judged: `overclaim report coverage`."
+        "The store has no spans yet. Fill it: `overclaim serve` in one terminal, and in your agent"
+        " `import overclaim; overclaim.instrument()`. To see it at work first: `overclaim demo`."
     )
 
 
@@ -201,10 +204,13 @@ def hours(text: str) -> int:
     Raises:
         InputError: it is no such length.
     """
-    start = datetime(2000, 1, 1, tzinfo=UTC)
-    if not _AGE.fullmatch(text.strip().lower()):
-        raise _no_time(text)
-    return max(1, round((start - moment(text, start)) / timedelta(hours=1)))
+    match = _AGE.fullmatch(text.strip().lower())
+    if not match:
+        raise _no_length(text)
+    try:
+        return max(1, round(timedelta(**{_UNITS[match[2]]: int(match[1])}) / timedelta(hours=1)))
+    except OverflowError as error:
+        raise _no_length(text) from error
 
 
 def utc_text(when: datetime) -> str:
@@ -223,3 +229,7 @@ def _no_time(text: str) -> InputError:
     return InputError(
         f"{text!r} is no time: write an age such as 90m, 24h or 7d, or a UTC time such as 2026-01-31T09:00"
     )
+
+
+def _no_length(text: str) -> InputError:
+    return InputError(f"{text!r} is no length of time: write one such as 6h, 24h or 7d; it counts in whole hours")

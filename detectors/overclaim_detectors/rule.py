@@ -5,12 +5,17 @@ returns the COLUMNS below, in any order; At is in Unix nanoseconds and lies in t
 the title. It reads the overclaim_* tables, which by then hold the verdicts of the traces. `TraceId IN {traces:...}` is
 the form that stays fast where a batch is large. Rules with the same SQL and params are asked together where it binds
 {rules:Array(String)}, their ids; then a column Rule says of which of them a row is.
+
+A rule of the scope "fleet" is about a service, an agent or a tool over time. Its SQL gets {until:UInt32} (Unix
+seconds: what ended before is settled) and its params, and returns all that holds now, as FLEET_COLUMNS: one row for
+each Subject, which makes the id of the finding. It reads overclaim_seen, which is cheap to read as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from overclaim.outcome.model import (
     BoundClaim,
@@ -22,6 +27,7 @@ from overclaim.outcome.model import (
     Observation,
     Operation,
     Outcome,
+    Quantity,
     Run,
 )
 from overclaim.procedures import Procedure, load
@@ -31,7 +37,11 @@ COLUMNS = (
     "TraceId", "RunSpanId", "Claim", "ClaimSpanId", "CallSpanIds", "EvidenceRule", "EvidenceValue",
     "EvidenceSpanId", "ServiceName", "Environment", "Agent", "AgentVersion", "Model", "Tool", "At", "Severity",
 )  # fmt: skip
+FLEET_COLUMNS = (
+    "Subject", "Severity", "ServiceName", "Environment", "Agent", "Tool", "Value", "Traces", "At",
+)  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
+Scope = Literal["run", "fleet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,8 @@ class Case:
     the index of the call during which it runs. earlier: runs of the same agent before it, each in a trace of its own,
     with how many there are. gaps: what is missing, as the labelling job says it.
     procedures: what is declared, as `overclaim.procedures.load` takes it; for runs of this case alone.
+    over_time: for a rule about the fleet, all that runs, instead of the calls and claims of this one; drifts: rows of
+    overclaim_drifts, by column.
     """
 
     name: str
@@ -56,6 +68,8 @@ class Case:
     earlier: tuple[tuple[int, Case], ...] = ()
     gaps: tuple[str, ...] = ()
     procedures: tuple[Mapping[str, object], ...] = ()
+    over_time: tuple[Stretch, ...] = ()
+    drifts: tuple[Mapping[str, object], ...] = ()
 
     def run(self, trace_id: str, span_ids: tuple[str, ...]) -> Run:
         """The case as a run of a trace; span_ids: one for the run, then one for each call."""
@@ -71,10 +85,28 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Runs like that of a case, one after the other, by an agent of a service.
+
+    first, last, every: when, in hours from the moment at which the rule is asked: those before are negative.
+    arguments: JSON that each call carries as its arguments.
+    """
+
+    run: Case
+    first: float
+    last: float
+    every: float = 1.0
+    agent: str = "clerk"
+    service: str = "shop"
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. doc: Markdown that says what it finds, why it matters, an example, and the cure.
 
-    severities: those that its findings can have, for lists of rules.
+    scope: whether its findings are about one run, or about the fleet over time. severities: those that its findings can
+    have, for lists of rules.
     query: name of its SQL under queries/; a rule from elsewhere gives its SQL as `text` instead. by_value: a run has
     one finding for each EvidenceValue, and not for each set of calls.
     """
@@ -86,6 +118,7 @@ class Rule:
     text: str = ""
     params: Mapping[str, object] = field(default_factory=dict[str, object])
     by_value: bool = False
+    scope: Scope = "run"
     severities: tuple[str, ...] = SEVERITIES
     fires: tuple[Case, ...] = ()
     quiet: tuple[Case, ...] = ()
@@ -131,9 +164,14 @@ def claim(
     target: str = "",
     text: str = "",
     generic: bool = False,
+    everything: bool = False,
 ) -> BoundClaim:
-    """A claim for a case, about the calls with these indexes. target: what it names; text: its words."""
+    """A claim for a case, about the calls with these indexes. target: what it names; text: its words.
+
+    everything: whether it says that it is about all there are.
+    """
     wrong = Evidence("mismatch", "claim.value_mismatch", Outcome.FAILURE, Grade.INFERRED, mismatch)
     targets = (target,) if target else ()
-    said = Claim(Outcome(outcome), action=action, targets=targets, generic=generic, text=text)
+    amount = Quantity(everything=True) if everything else None
+    said = Claim(Outcome(outcome), action=action, targets=targets, generic=generic, text=text, quantity=amount)
     return BoundClaim(said, about, wrong if mismatch else None)

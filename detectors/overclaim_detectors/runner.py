@@ -15,6 +15,7 @@ from overclaim.outcome.tool_rules import NO_RULES
 from overclaim_detectors import disk, judging
 from overclaim_detectors.batched import together
 from overclaim_detectors.drift.job import DriftJob
+from overclaim_detectors.fleet import FleetJob
 from overclaim_detectors.inbox import Batch, Inbox, Piece
 from overclaim_detectors.label import label
 from overclaim_detectors.normals import Learned
@@ -76,8 +77,8 @@ class Detection:
         wholes = (batch.without(disk.cut_off(self._store, batch.traces)) for batch in piece.batches)
         understood = [self._label(whole, piece.version, done) for whole in wholes if whole.traces]
         for batch in together(understood):
-            judging.judge(self._store, batch, piece.version)
-            found = judging.find(self._store, batch, piece.version, self._rules.rules)
+            asked = judging.judge(self._store, batch, piece.version)
+            found = judging.find(self._store, batch, piece.version, self._rules.rules, asked)
             done.findings += found.findings
             done.failed |= found.failed
 
@@ -133,7 +134,7 @@ def follow(
     """
     stop, progress, wait = stop or threading.Event(), progress or Progress(), interval
     detection: Detection | None = None
-    drift = DriftJob(store)
+    drift, fleet = DriftJob(store), FleetJob(store)
     while not stop.wait(wait):
         started = time.monotonic()
         try:
@@ -150,6 +151,7 @@ def follow(
         progress.succeeded()
         wait = pause(interval, time.monotonic() - started)
         drift.when_due()
+        fleet.when_due()
         if each and not done.idle:
             each(done)
 

@@ -53,7 +53,7 @@ claims AS (
         groupUniqArrayArrayIf(About, Outcome = 'success') AS Praised
     FROM overclaim_claims FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT shared.TraceId FROM shared)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
     GROUP BY TraceId, RunSpanId
@@ -66,7 +66,7 @@ accused AS (
         groupArrayIf(RunSpanId, Label = 'contradicted') AS Contradicted
     FROM overclaim_verdicts FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT shared.TraceId FROM shared)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
         AND Claim = -1

@@ -3,6 +3,19 @@
 -- number in their words, where they are known; the latter may come from the question, so severity is low there.
 -- A claim that only tells of the look ("I checked the calendar"), or of everything ("done"), states nothing.
 WITH
+-- Traces with a look that found nothing are few; only they are looked at.
+some AS (
+    SELECT TraceId
+    FROM overclaim_calls FINAL
+    WHERE
+        TraceId IN {traces:Array(String)}
+        AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
+        AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+        AND Effect = 'read'
+        AND Observed = 'empty'
+        AND Grade != 'suspect'
+),
+
 calls AS (
     SELECT
         TraceId,
@@ -21,7 +34,7 @@ calls AS (
         Effect = 'read' AND Observed = 'empty' AND Grade != 'suspect' AND Fact.2 != '' AS Nothing
     FROM overclaim_calls FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT some.TraceId FROM some)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
@@ -49,7 +62,7 @@ claims AS (
         match(Text, '[0-9]') AS HasNumber
     FROM overclaim_claims FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT some.TraceId FROM some)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
         AND Outcome = 'success'
@@ -64,7 +77,7 @@ runs AS (
     SELECT *
     FROM overclaim_runs FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT some.TraceId FROM some)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
         AND Complete

@@ -4,6 +4,7 @@ SELECT DISTINCT Stream
 FROM overclaim_references FINAL
 WHERE
     notEmpty(A)
+    AND notEmpty(Parts)
     AND (ServiceName, Environment, Agent, Tool, Signal, Level) IN (
         SELECT DISTINCT
             ServiceName,

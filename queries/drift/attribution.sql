@@ -1,16 +1,31 @@
 -- Why the rate of a stream moved: the Kitagawa split by each dimension, one row per value. now_from, now_until: the
--- time of the change; ref_from, ref_until: that of the reference (Unix seconds).
+-- time of the change; ref_from, ref_until: that of the reference (Unix seconds). kind, part, edge, stream: of the
+-- reference, which may have parts; the rate is that of the part.
 -- The rates of a value in both, weighed by its share, give its part of the rate effect (it behaves otherwise) and of
 -- the mix effect (there is more or less of it); over the values of a dimension both sum up to the change. A value that
 -- is new behaves otherwise by what its rate differs from that of all before it; one that went is a matter of the mix.
 -- Score: how far the value stands out from the other runs of the same time, in standard deviations; where it is all
 -- there is, and new, from the reference.
 WITH
+listed AS (SELECT any(Parts) AS Named FROM overclaim_references FINAL WHERE Stream = {stream:String}),
+
 runs AS (
     SELECT
         Tick >= toDateTime({now_from:UInt32}, 'UTC') AS Recent,
         Runs,
-        Bad,
+        toUInt64(multiIf(
+            {kind:String} = 'rate', Bad,
+            {kind:String} = 'measured',
+            arraySum((bin, n) -> n * (bin >= {edge:Int16}), mapKeys(Values), mapValues(Values)),
+            {part:String} != '', Categories[{part:String}],
+            least(
+                toUInt64(Runs),
+                arraySum(
+                    (name, n) -> n * (NOT has((SELECT Named FROM listed), name)),
+                    mapKeys(Categories), mapValues(Categories)
+                )
+            )
+        )) AS Beyond,
         [
             ('agent', if({agent:String} = '', toString(Agent), '')),
             ('agent version', toString(AgentVersion)),
@@ -37,9 +52,9 @@ counts AS (
         Pair.1 AS Dimension,
         Pair.2 AS Value,
         toFloat64(sumIf(Runs, NOT Recent)) AS N0,
-        toFloat64(sumIf(Bad, NOT Recent)) AS K0,
+        toFloat64(sumIf(Beyond, NOT Recent)) AS K0,
         toFloat64(sumIf(Runs, Recent)) AS N1,
-        toFloat64(sumIf(Bad, Recent)) AS K1
+        toFloat64(sumIf(Beyond, Recent)) AS K1
     FROM runs
     ARRAY JOIN Pairs AS Pair
     GROUP BY Dimension, Value

@@ -4,19 +4,22 @@
 -- block). LogSum is the logarithm of their sum: on average it takes exp(LogSum) hours without any change to get there
 -- by chance, so an alarm at log A is one in A hours. The change began where the e-value is largest.
 -- An hour without runs has the e-value of the next one with runs; so that one weighs as many hours as it ends.
--- streams: which; since, until: the time looked at, Unix seconds; recent: from when on LateRuns are counted.
+-- Where a reference has parts, the evidence is the mean over those that are about the direction, so the parts together
+-- may be wrong as often as a stream with one; the part with the largest e-value is named, and the counts are its own.
+-- streams: which; named: the signals with categories; since, until: the time looked at, Unix seconds; recent: from
+-- when on LateRuns are counted.
 WITH
 [0.5, 1., 2., 4.] AS Steps,
 
 watched AS (
     SELECT *
     FROM overclaim_references FINAL
-    WHERE Stream IN {streams:Array(String)} AND notEmpty(A)
+    WHERE Stream IN {streams:Array(String)} AND notEmpty(A) AND notEmpty(Parts)
     ORDER BY Stream ASC
     LIMIT 1 BY Stream
 ),
 
-hours AS (
+moments AS (
     SELECT
         ServiceName,
         Environment,
@@ -24,9 +27,11 @@ hours AS (
         Tool,
         Signal,
         Level,
-        toStartOfHour(Tick) AS Hour,
+        if(Signal IN {named:Array(String)}, Tick, toStartOfHour(Tick)) AS Moment,
         toFloat64(sum(Runs)) AS N,
         toFloat64(sum(Bad)) AS K,
+        sumMap(Values) AS Bins,
+        sumMap(Categories) AS Names,
         uniqExact(Tick) AS Quarters
     FROM overclaim_behaviour FINAL
     ARRAY JOIN if(Tool = '', ['agent', 'service'], ['tool']) AS Level
@@ -41,41 +46,75 @@ hours AS (
         )
         AND Tick >= greatest(toDateTime({since:UInt32}, 'UTC'), (SELECT min(Since) FROM watched))
         AND Tick < toDateTime({until:UInt32}, 'UTC')
-    GROUP BY ServiceName, Environment, Whose, Tool, Signal, Level, Hour
+    GROUP BY ServiceName, Environment, Whose, Tool, Signal, Level, Moment
     HAVING N > 0
 ),
 
-placed AS (
+parted AS (
     SELECT
         watched.Stream AS Stream,
-        toInt64(toUnixTimestamp(hours.Hour)) AS Hour,
+        Part,
+        toStartOfHour(moments.Moment) AS Hour,
         toInt64(greatest(toUnixTimestamp(watched.Since), {since:UInt32})) AS Begun,
         watched.A AS A,
         watched.B AS B,
         watched.Deff AS Deff,
-        hours.N AS N,
-        hours.K AS K,
-        hours.Quarters AS Quarters,
-        if(
-            length(A) = 1, 1, 1 + intDiv(toHour(hours.Hour), 3) + 8 * (length(A) = 16 AND toDayOfWeek(hours.Hour) > 5)
-        ) AS Place,
-        arrayMap(i -> (i = Place) * N / Deff, arrayEnumerate(A)) AS Ns,
-        arrayMap(i -> (i = Place) * K / Deff, arrayEnumerate(A)) AS Ks
-    FROM hours
+        watched.Parts AS Parts,
+        watched.Sides AS Sides,
+        watched.PartBad[Part] AS RefBad,
+        watched.Edges[Part] AS Edge,
+        sum(moments.N) AS N,
+        sum(toFloat64(multiIf(
+            watched.Kind = 'rate', moments.K,
+            watched.Kind = 'measured',
+            arraySum((b, n) -> n * (b >= Edge), mapKeys(moments.Bins), mapValues(moments.Bins)),
+            Parts[Part] != '', moments.Names[Parts[Part]],
+            least(
+                moments.N,
+                toFloat64(
+                    arraySum((name, n) -> n * (NOT has(Parts, name)), mapKeys(moments.Names), mapValues(moments.Names))
+                )
+            )
+        ))) AS K,
+        sum(moments.Quarters) AS Quarters
+    FROM moments
     INNER JOIN watched
         ON
-            hours.ServiceName = watched.ServiceName
-            AND hours.Environment = watched.Environment
-            AND hours.Whose = watched.Agent
-            AND hours.Tool = watched.Tool
-            AND hours.Signal = watched.Signal
-            AND hours.Level = watched.Level
-    WHERE hours.Hour >= watched.Since
+            moments.ServiceName = watched.ServiceName
+            AND moments.Environment = watched.Environment
+            AND moments.Whose = watched.Agent
+            AND moments.Tool = watched.Tool
+            AND moments.Signal = watched.Signal
+            AND moments.Level = watched.Level
+    ARRAY JOIN arrayEnumerate(watched.Parts) AS Part
+    WHERE moments.Moment >= watched.Since
+    GROUP BY Stream, Part, Hour, Begun, A, B, Deff, Parts, Sides, RefBad, Edge
+),
+
+placed AS (
+    SELECT
+        * EXCEPT (Hour, A, B),
+        toInt64(toUnixTimestamp(Hour)) AS Hour,
+        toUInt32(length(parted.A) / length(Parts)) AS Blocks,
+        arraySlice(parted.A, (Part - 1) * Blocks + 1, Blocks) AS A,
+        arraySlice(parted.B, (Part - 1) * Blocks + 1, Blocks) AS B,
+        if(
+            Blocks = 1, 1,
+            1 + intDiv(toHour(parted.Hour), 3) + 8 * (Blocks = 16 AND toDayOfWeek(parted.Hour) > 5)
+        ) AS Place,
+        arrayMap(i -> (i = Place) * N / Deff, range(1, Blocks + 1)) AS Ns,
+        arrayMap(i -> (i = Place) * K / Deff, range(1, Blocks + 1)) AS Ks
+    FROM parted
 ),
 
 since AS (
     SELECT
         Stream,
+        Part,
+        Parts,
+        Sides,
+        RefBad,
+        Edge,
         Hour,
         A,
         B,
@@ -87,15 +126,20 @@ since AS (
         sumForEach(Ks) OVER after AS Ks
     FROM placed
     WINDOW
-        before AS (PARTITION BY Stream ORDER BY Hour ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        after AS (PARTITION BY Stream ORDER BY Hour ASC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
+        before AS (PARTITION BY Stream, Part ORDER BY Hour ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+        after AS (PARTITION BY Stream, Part ORDER BY Hour ASC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
 ),
 
 evidence AS (
     SELECT
         Stream,
+        Part,
+        Parts,
+        RefBad,
+        Edge,
         Hour,
-        arrayJoin([1, -1]) AS Direction,
+        arrayJoin(arrayFilter(way -> Sides[Part] IN (0, way), [1, -1])) AS Direction,
+        toUInt32(arrayCount(side -> side IN (0, Direction), Sides)) AS Together,
         (Hour - Previous) / 3600 AS Weight,
         N,
         K,
@@ -113,7 +157,7 @@ evidence AS (
                     -k * log1p(exp(-(l + Direction * step))) - (n - k) * log1p(exp(l + Direction * step))
                 ),
                 Logits, Ns, Ks
-            ) - Unmoved - log(length(Steps)),
+            ) - Unmoved - log(length(Steps) * Together),
             Steps
         ) AS Each,
         arrayMax(Each) AS Top,
@@ -126,22 +170,48 @@ tops AS (
         *,
         greatest(max(LogE) OVER (PARTITION BY Stream, Direction), 0.) AS Largest
     FROM evidence
+),
+
+each AS (
+    SELECT
+        Stream,
+        Direction,
+        Part,
+        any(Largest) AS Peak,
+        sum(Weight * exp(LogE - Largest)) AS Whole,
+        max(Hour) AS Last,
+        max((LogE, -Hour, -toInt64(Part))) AS Best,
+        toUInt64(argMax(K, (LogE, -Hour))) AS Bad,
+        toUInt64(argMax(N, (LogE, -Hour))) AS Runs,
+        toUInt64(argMaxIf(K, N, Hour >= {recent:UInt32})) AS LateBad,
+        toUInt64(maxIf(N, Hour >= {recent:UInt32})) AS LateRuns,
+        max(Quarters) AS Ticks,
+        any(Parts[Part]) AS Name,
+        any(RefBad) AS RefBad,
+        any(Edge) AS Edge,
+        any(Together) AS Together
+    FROM tops
+    GROUP BY Stream, Direction, Part
 )
 
 SELECT
     Stream,
     Direction,
-    any(Largest) + log(
-        sum(Weight * exp(LogE - Largest))
-        + intDiv(toStartOfHour(toDateTime({until:UInt32} - 1, 'UTC')) - toDateTime(max(Hour), 'UTC'), 3600)
-        * exp(-any(Largest))
+    any(Peak) + log(
+        sum(Whole)
+        + intDiv(toStartOfHour(toDateTime({until:UInt32} - 1, 'UTC')) - toDateTime(max(Last), 'UTC'), 3600)
+        * exp(-any(Peak))
     ) AS LogSum,
-    argMax(Hour, (LogE, -Hour)) AS ChangeAt,
-    toUInt64(argMax(K, (LogE, -Hour))) AS Bad,
-    toUInt64(argMax(N, (LogE, -Hour))) AS Runs,
-    toUInt64(argMaxIf(K, N, Hour >= {recent:UInt32})) AS LateBad,
-    toUInt64(maxIf(N, Hour >= {recent:UInt32})) AS LateRuns,
-    max(Quarters) AS Ticks
-FROM tops
+    -tupleElement(max(Best), 2) AS ChangeAt,
+    argMax(Bad, Best) AS Bad,
+    argMax(Runs, Best) AS Runs,
+    argMax(LateBad, Best) AS LateBad,
+    argMax(LateRuns, Best) AS LateRuns,
+    max(Ticks) AS Ticks,
+    argMax(Name, Best) AS Part,
+    argMax(RefBad, Best) AS RefBad,
+    argMax(Edge, Best) AS Edge,
+    any(Together) AS Parts
+FROM each
 GROUP BY Stream, Direction
 ORDER BY Stream ASC, Direction ASC

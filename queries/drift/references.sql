@@ -12,8 +12,9 @@ SELECT
     Runs,
     Bad,
     Deff,
+    Kind,
     toUnixTimestamp(Since) AS Since
 FROM overclaim_references FINAL
-WHERE notEmpty(A) AND Signal IN {signals:Array(String)}
+WHERE notEmpty(A) AND notEmpty(Parts) AND Signal IN {signals:Array(String)}
 ORDER BY Stream ASC
 LIMIT 1 BY Stream

@@ -7,7 +7,7 @@ WITH
 watched AS (
     SELECT *
     FROM overclaim_references FINAL
-    WHERE Stream IN {streams:Array(String)} AND notEmpty(A)
+    WHERE Stream IN {streams:Array(String)} AND notEmpty(A) AND notEmpty(Parts)
     ORDER BY Stream ASC
     LIMIT 1 BY Stream
 ),
@@ -22,7 +22,9 @@ ticks AS (
         Level,
         Tick,
         toFloat64(sum(Runs)) AS N,
-        toFloat64(sum(Bad)) AS K
+        toFloat64(sum(Bad)) AS K,
+        sumMap(Values) AS Bins,
+        sumMap(Categories) AS Names
     FROM overclaim_behaviour FINAL
     ARRAY JOIN if(Tool = '', ['agent', 'service'], ['tool']) AS Level
     WHERE
@@ -40,20 +42,31 @@ ticks AS (
     HAVING N > 0
 ),
 
-placed AS (
+parted AS (
     SELECT
         watched.Stream AS Stream,
-        toInt64(toUnixTimestamp(ticks.Tick)) AS At,
-        toInt64(toUnixTimestamp(toStartOfHour(ticks.Tick))) AS Hour,
+        Part,
+        ticks.Tick AS Tick,
         toInt64(greatest(toUnixTimestamp(watched.Since), {since:UInt32})) AS Begun,
         watched.A AS A,
         watched.B AS B,
         watched.Deff AS Deff,
-        if(
-            length(A) = 1, 1, 1 + intDiv(toHour(ticks.Tick), 3) + 8 * (length(A) = 16 AND toDayOfWeek(ticks.Tick) > 5)
-        ) AS Place,
-        arrayMap(i -> (i = Place) * N / Deff, arrayEnumerate(A)) AS Ns,
-        arrayMap(i -> (i = Place) * K / Deff, arrayEnumerate(A)) AS Ks
+        watched.Parts AS Parts,
+        watched.Sides AS Sides,
+        watched.Edges[Part] AS Edge,
+        ticks.N AS N,
+        toFloat64(multiIf(
+            watched.Kind = 'rate', ticks.K,
+            watched.Kind = 'measured',
+            arraySum((b, n) -> n * (b >= Edge), mapKeys(ticks.Bins), mapValues(ticks.Bins)),
+            Parts[Part] != '', ticks.Names[Parts[Part]],
+            least(
+                ticks.N,
+                toFloat64(
+                    arraySum((name, n) -> n * (NOT has(Parts, name)), mapKeys(ticks.Names), mapValues(ticks.Names))
+                )
+            )
+        )) AS K
     FROM ticks
     INNER JOIN watched
         ON
@@ -63,12 +76,35 @@ placed AS (
             AND ticks.Tool = watched.Tool
             AND ticks.Signal = watched.Signal
             AND ticks.Level = watched.Level
+    ARRAY JOIN arrayEnumerate(watched.Parts) AS Part
     WHERE ticks.Tick >= watched.Since
+),
+
+placed AS (
+    SELECT
+        Stream,
+        Part,
+        Sides,
+        Begun,
+        toInt64(toUnixTimestamp(Tick)) AS At,
+        toInt64(toUnixTimestamp(toStartOfHour(Tick))) AS Hour,
+        toUInt32(length(parted.A) / length(Parts)) AS Blocks,
+        arraySlice(parted.A, (Part - 1) * Blocks + 1, Blocks) AS A,
+        arraySlice(parted.B, (Part - 1) * Blocks + 1, Blocks) AS B,
+        if(
+            Blocks = 1, 1,
+            1 + intDiv(toHour(Tick), 3) + 8 * (Blocks = 16 AND toDayOfWeek(Tick) > 5)
+        ) AS Place,
+        arrayMap(i -> (i = Place) * N / Deff, range(1, Blocks + 1)) AS Ns,
+        arrayMap(i -> (i = Place) * K / Deff, range(1, Blocks + 1)) AS Ks
+    FROM parted
 ),
 
 sums AS (
     SELECT
         Stream,
+        Part,
+        Sides,
         At,
         Hour,
         Begun,
@@ -79,26 +115,28 @@ sums AS (
         sumForEach(Ns) OVER upto AS SumN,
         sumForEach(Ks) OVER upto AS SumK
     FROM placed
-    WINDOW upto AS (PARTITION BY Stream ORDER BY At ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    WINDOW upto AS (PARTITION BY Stream, Part ORDER BY At ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
 
 -- What had been counted before each candidate.
 candidates AS (
     SELECT
         Stream,
+        Part,
         Hour,
-        (Hour - lagInFrame(Hour, 1, Begun - 3600) OVER (PARTITION BY Stream ORDER BY Hour ASC)) / 3600 AS Weight,
+        (Hour - lagInFrame(Hour, 1, Begun - 3600) OVER (PARTITION BY Stream, Part ORDER BY Hour ASC)) / 3600 AS Weight,
         BeforeN,
         BeforeK
     FROM (
         SELECT
             Stream,
+            Part,
             Hour,
             any(Begun) AS Begun,
             argMin(arrayMap((s, n) -> s - n, SumN, Ns), At) AS BeforeN,
             argMin(arrayMap((s, k) -> s - k, SumK, Ks), At) AS BeforeK
         FROM sums
-        GROUP BY Stream, Hour
+        GROUP BY Stream, Part, Hour
     )
 ),
 
@@ -107,12 +145,14 @@ peeks AS (
     FROM sums
     QUALIFY
         {every:UInt8} = 1
-        OR row_number() OVER (PARTITION BY Stream, Hour ORDER BY At DESC) = 1
+        OR row_number() OVER (PARTITION BY Stream, Part, Hour ORDER BY At DESC) = 1
 ),
 
 pairs AS (
     SELECT
         peeks.Stream AS Stream,
+        peeks.Part AS Part,
+        peeks.Sides AS Sides,
         peeks.At AS At,
         candidates.Hour AS Hour,
         candidates.Weight AS Weight,
@@ -120,17 +160,19 @@ pairs AS (
         peeks.B AS B,
         arrayMap((s, b) -> s - b, peeks.SumN, candidates.BeforeN) AS Ns,
         arrayMap((s, b) -> s - b, peeks.SumK, candidates.BeforeK) AS Ks
-    FROM peeks INNER JOIN candidates ON peeks.Stream = candidates.Stream
+    FROM peeks INNER JOIN candidates ON peeks.Stream = candidates.Stream AND peeks.Part = candidates.Part
     WHERE candidates.Hour <= peeks.At
 ),
 
 evidence AS (
     SELECT
         Stream,
+        Part,
         At,
         Hour,
         Weight,
-        arrayJoin({directions:Array(Int8)}) AS Direction,
+        arrayJoin(arrayFilter(way -> Sides[Part] IN (0, way), [1, -1])) AS Direction,
+        toUInt32(arrayCount(side -> side IN (0, Direction), Sides)) AS Together,
         arraySum(
             (a, b, n, k) -> (
                 lgamma(a + k) + lgamma(b + n - k) - lgamma(a + b + n) - lgamma(a) - lgamma(b) + lgamma(a + b)
@@ -144,7 +186,7 @@ evidence AS (
                     -k * log1p(exp(-(l + Direction * step))) - (n - k) * log1p(exp(l + Direction * step))
                 ),
                 Logits, Ns, Ks
-            ) - Unmoved - log(length(Steps)),
+            ) - Unmoved - log(length(Steps) * Together),
             Steps
         ) AS Each,
         arrayMax(Each) AS Top,
@@ -157,7 +199,7 @@ SELECT
     Direction,
     At,
     max(LogE) + log(sum(Weight * exp(LogE - Highest))) AS LogSum,
-    argMax(Hour, (LogE, -Hour)) AS ChangeAt
+    argMax(Hour, (LogE, -Hour, -toInt64(Part))) AS ChangeAt
 FROM (
     SELECT
         *,

@@ -1,7 +1,8 @@
 -- Gives streams that have no reference their first one: their first whole days, at least {days} and as many as hold
 -- {runs} runs, once these are over. Only streams with runs since {since} are looked at (Unix seconds); what started at
 -- {until} or later is too young to count. The prior is filled in by measure_references.
--- A stream is one signal of one tool, of all runs of one agent, or of all agents of a service that has several.
+-- A stream is one signal of one tool, of all runs of one agent, or of all agents of a service that has several; the
+-- last only for signals without categories (named), since which tools are called follows from who runs.
 INSERT INTO overclaim_references (
     Stream, ServiceName, Environment, Agent, Tool, Signal, Level, Direction, FromTick, UntilTick, Runs, Bad, Deff,
     Blocks, Since, Reason, Version
@@ -24,7 +25,7 @@ wanting AS (
         AND Signal IN {signals:Array(String)}
     GROUP BY ServiceName, Environment, Whose, Tool, Signal, Level
     HAVING
-        (Level != 'service' OR length(Agents) > 1)
+        (Level != 'service' OR (length(Agents) > 1 AND Signal NOT IN {named:Array(String)}))
         AND lower(hex(sipHash128(ServiceName, Environment, Whose, Tool, Signal, Level, 'fixed'))) NOT IN (
             SELECT Stream FROM overclaim_references FINAL
         )

@@ -30,7 +30,7 @@ claims AS (
         MismatchSpanId
     FROM overclaim_claims FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT verdicts.TraceId FROM verdicts)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),
@@ -49,7 +49,7 @@ calls AS (
         ) AS Fact
     FROM overclaim_calls FINAL
     WHERE
-        TraceId IN {traces:Array(String)}
+        TraceId IN (SELECT verdicts.TraceId FROM verdicts)
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ),

@@ -5,16 +5,6 @@ WITH
 calls AS (
     SELECT
         *,
-        -- An answer that only is unusual is no failure.
-        Grade != 'suspect'
-        AND (
-            Observed = 'failure'
-            OR (
-                Observed = 'empty'
-                AND Effect = 'write'
-                AND NOT hasAny(EvidenceRule, ['empty.unusual', 'exists.already'])
-            )
-        ) AS Bad,
         -- The fact that decided against success: facts are kept with what decided first.
         arrayFirst(
             fact -> fact.1 != 'success',
@@ -25,6 +15,16 @@ calls AS (
         TraceId IN {traces:Array(String)}
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
+        AND Grade != 'suspect'
+        AND (
+            Observed = 'failure'
+            -- An answer that only is unusual is no failure.
+            OR (
+                Observed = 'empty'
+                AND Effect = 'write'
+                AND NOT hasAny(EvidenceRule, ['empty.unusual', 'exists.already'])
+            )
+        )
 ),
 
 operations AS (
@@ -106,4 +106,3 @@ LEFT JOIN (
         AND Started >= fromUnixTimestamp64Nano({earliest:Int64})
         AND Started <= fromUnixTimestamp64Nano({latest:Int64})
 ) AS runs ON calls.TraceId = runs.TraceId AND calls.RunSpanId = runs.SpanId
-WHERE calls.Bad

@@ -1,6 +1,8 @@
 -- What agents claimed, beside what was observed: newest first, one row for all claims of a run that one rule accuses on
 -- the same ground (the same call and fact; or, where no call could have done it, all claims without one).
--- Parameters: since (UTC time, such as '2026-01-01 00:00:00'), rows (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: runs that started then or later
+--   rows UInt32 = 1000: how many rows at most
 -- Observed is the outcome of the call that shows it best; it is empty where the accusation is that there was no call.
 -- Claims says how many claims a row stands for, Action what they name. Words are theirs, where spans carried content.
 -- To see for yourself, open the trace and look at EvidenceSpanId.

@@ -1,8 +1,12 @@
 -- Then and now: how often tools fail and agents overclaim in the last {window_hours} hours up to {now}, against the
 -- {reference_hours} hours before that. One row per service, agent and signal; "tool ..." rows count calls, "overclaim"
 -- rows count runs.
--- Parameters: now (UTC time), window_hours, reference_hours, all (1 for rows with nothing to compare, too: what is new,
--- and what is no longer seen), rows (how many at most).
+-- Parameters:
+--   now DateTime64(3, 'UTC') = now(): where now ends
+--   window_hours UInt32 = 24: how long now is
+--   reference_hours UInt32 = 168: how long then is, which ends where now begins
+--   all UInt8 = 0: 1 for rows with nothing to compare, too: what is new, and what is no longer seen
+--   rows UInt32 = 1000: how many rows at most
 -- How to read it: Was and Now are rates in percent with 95 % Wilson intervals; Change is Now - Was in points with
 -- its 95 % Newcombe interval; P is the two-sided p-value of the pooled two-proportion z test. The row with the largest
 -- surely changed part comes first. This is a report, not an alarm: of twenty rows in which nothing changed, one
@@ -55,8 +59,8 @@ counts AS (
 rates AS (
     SELECT
         *,
-        K1 / N1 AS P1,
-        K0 / N0 AS P0,
+        K1 / nullIf(N1, 0) AS P1,
+        K0 / nullIf(N0, 0) AS P0,
         (P1 + Z * Z / (2 * N1)) / (1 + Z * Z / N1) AS C1,
         (P0 + Z * Z / (2 * N0)) / (1 + Z * Z / N0) AS C0,
         Z * sqrt(P1 * (1 - P1) / N1 + Z * Z / (4 * N1 * N1)) / (1 + Z * Z / N1) AS H1,
@@ -86,7 +90,7 @@ SELECT
     round(100 * Difference, 2) AS Change,
     round(100 * Low, 2) AS ChangeLow,
     round(100 * High, 2) AS ChangeHigh,
-    if(Pooled IN (0, 1), 1, erfc(abs(Score) / sqrt(2))) AS P,
+    multiIf(N0 = 0 OR N1 = 0, NULL, Pooled IN (0, 1), 1, erfc(abs(Score) / sqrt(2))) AS P,
     multiIf(
         N0 = 0, 'new',
         N1 = 0, 'no longer seen',
@@ -98,7 +102,7 @@ SELECT
 FROM rates
 WHERE {all:UInt8} OR (N0 > 0 AND N1 > 0)
 ORDER BY
-    if(isFinite(Low), greatest(Low, -High, 0), 0) DESC,
+    if(N0 = 0 OR N1 = 0, 0, greatest(Low, -High, 0)) DESC,
     N1 + N0 DESC,
     Service ASC,
     Agent ASC,

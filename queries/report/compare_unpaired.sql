@@ -1,6 +1,9 @@
 -- What report/compare leaves out, since only one of its two windows has it: agents, and tools that an agent
 -- of theirs has not, or no longer, called.
--- Parameters: now (UTC time), window_hours, reference_hours.
+-- Parameters:
+--   now DateTime64(3, 'UTC') = now(): where now ends
+--   window_hours UInt32 = 24: how long now is
+--   reference_hours UInt32 = 168: how long then is, which ends where now begins
 WITH
 seen AS (
     SELECT

@@ -1,5 +1,7 @@
 -- What could be judged and what could not: one row per service and agent. "No finding" is not "clean".
--- Parameters: since (UTC time), rows (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: runs that started then or later
+--   rows UInt32 = 1000: how many rows at most
 -- Incomplete runs are never accused; Gaps says what they lack. Where calls are not captured, a claim without a call
 -- accuses nobody. Calls of unknown outcome returned nothing that could be read. Runs that claim nothing, or in a
 -- language that is not read, cannot overclaim.

@@ -1,5 +1,7 @@
 -- The tool calls of some traces with their evidence, one row per fact (one empty fact where a call has none), and the
 -- HTTP request of the span that shows the fact.
+-- Parameters:
+--   traces Array(String): which traces
 WITH
 calls AS (
     SELECT *

@@ -2,6 +2,8 @@
 -- call_span_ids: the calls that show the verdict, on all claims that got the verdict of their run.
 -- claimed_action: action of the first of these claims.
 -- red: spans of the trace with status Error, which is all that a check on span status can see.
+-- Parameters:
+--   traces Array(String): which traces
 WITH
 runs AS (
     SELECT *

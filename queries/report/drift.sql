@@ -1,7 +1,9 @@
 -- Drifts that are open, one row each, the worst first: by how many runs more than usual went wrong, and how grave that
 -- is.
--- Parameters: since DateTime64(3) (with all: drifts closed or accepted after it, too), all UInt8 (1 for those as well
--- that are too small to matter, or part of another), rows UInt32 (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: with all, drifts that were closed or accepted then or later
+--   all UInt8 = 0: 1 for those, too, and for those that are too small to matter, or part of another
+--   rows UInt32 = 1000: how many rows at most
 -- How to read it: an alarm comes when a change is as surprising as the budget asks for; ByChance is how many weeks it
 -- takes on average until that happens to this stream with nothing changed, or 1000 where it is more. Part names the
 -- drift of a tool or agent that makes up most of this one.
@@ -14,8 +16,8 @@ SELECT
     Tool,
     if(Tool != '', toString(Tool), if(Agent != '', toString(Agent), toString(ServiceName))) AS Who,
     Signal,
-    round(100 * RefBad / RefRuns, 1) AS Was,
-    round(100 * NowBad / NowRuns, 1) AS Now,
+    round(100 * RefBad / nullIf(RefRuns, 0), 1) AS Was,
+    round(100 * NowBad / nullIf(NowRuns, 0), 1) AS Now,
     round(Excess) AS ExtraRuns,
     Sentence,
     arrayStringConcat(

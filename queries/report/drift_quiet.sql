@@ -1,6 +1,9 @@
 -- What report/drift does not show: streams that are quiet, with the smallest and the largest change that they would
 -- have shown within a week (points of a rate), and streams with runs in the last 28 days that could not be judged yet.
--- Parameters: now DateTime64(3) (UTC), least_runs UInt32 and least_days UInt32 (what a reference takes).
+-- Parameters:
+--   now DateTime64(3, 'UTC') = now(): the 28 days before it count
+--   least_runs UInt32 = 100: runs that a reference takes
+--   least_days UInt32 = 7: days that a reference takes
 WITH
 open AS (
     SELECT

@@ -1,5 +1,7 @@
 -- What is normal for each tool: in how many runs it changed something, with nothing to say; searched, in vain.
--- Parameters: since (UTC time: learned after it), rows (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: learned then or later
+--   rows UInt32 = 1000: how many rows at most
 -- ReturnsData is how probable it is that the tool returns data whenever it works (as in overclaim.outcome.normals).
 -- From 0.9 on, and with eight other runs at least, a call of it that returns nothing is unusual.
 WITH

@@ -1,5 +1,7 @@
 -- Procedures that runs broke: one row per run and procedure, worst first, then newest.
--- Parameters: since (UTC time), rows (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: runs that started then or later
+--   rows UInt32 = 1000: how many rows at most
 SELECT
     Started AS At,
     Severity,

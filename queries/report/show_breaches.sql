@@ -1,5 +1,7 @@
 -- The procedures that one run broke, each with the calls that show it.
--- Parameters: trace and run (the TraceId and RunSpanId that report/show_runs gives).
+-- Parameters:
+--   trace String: TraceId as report/show_runs gives it
+--   run String: RunSpanId as report/show_runs gives it
 SELECT
     Rule,
     Procedure,

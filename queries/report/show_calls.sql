@@ -1,5 +1,7 @@
 -- The tool calls of one run in their order: what each told the agent, what was observed, and every fact that says so.
--- Parameters: trace and run (the TraceId and RunSpanId that report/show_runs gives).
+-- Parameters:
+--   trace String: TraceId as report/show_runs gives it
+--   run String: RunSpanId as report/show_runs gives it
 SELECT
     Position,
     Tool,

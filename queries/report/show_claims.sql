@@ -1,5 +1,7 @@
 -- The claims of one run in their order, each with its verdict and the calls that it rests on.
--- Parameters: trace and run (the TraceId and RunSpanId that report/show_runs gives).
+-- Parameters:
+--   trace String: TraceId as report/show_runs gives it
+--   run String: RunSpanId as report/show_runs gives it
 -- Words are there where the span carried content; otherwise all there is are action, outcome and targets (keyed
 -- hashes).
 SELECT

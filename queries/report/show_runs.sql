@@ -1,5 +1,7 @@
 -- The runs that an id stands for, oldest first, each with its verdict (empty where it was not judged yet).
--- Parameters: id (a trace, the span of a run, or the id that the user gave a run), rows (how many at most).
+-- Parameters:
+--   id String: a trace, the span of a run, or the id that the user gave a run
+--   rows UInt32 = 50: how many rows at most
 WITH
 runs AS (
     SELECT *

@@ -1,5 +1,8 @@
 -- Failures that nobody noticed: one row per call with an open finding, worst first, then newest.
--- Parameters: since (UTC time), all (1 for noticed ones, too), rows (how many at most).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: calls that started then or later
+--   all UInt8 = 0: 1 for failures that somebody noticed, too
+--   rows UInt32 = 1000: how many rows at most
 -- A failure is noticed where the agent mended it (a later call), where the agent told its user, and where a claim is
 -- accused because of it (report/claims). With all = 1 such failures are here as well, and Noticed says who it was.
 WITH

@@ -1,5 +1,6 @@
 -- How many failures report/silent leaves out, since somebody noticed.
--- Parameters: since (UTC time).
+-- Parameters:
+--   since DateTime64(3, 'UTC') = now() - INTERVAL 7 DAY: calls that started then or later
 WITH
 findings AS (
     SELECT DISTINCT

@@ -45,6 +45,12 @@ VERDICT_LABEL: Final = "overclaim.verdict.label"
 VERDICT_CONFIDENCE: Final = "overclaim.verdict.confidence"
 VERDICT_RULE: Final = "overclaim.verdict.rule"
 
+# On the events by which findings go out.
+FINDING_ID: Final = "overclaim.finding.id"
+FINDING_VERSION: Final = "overclaim.finding.version"
+FINDING_STATE: Final = "overclaim.finding.state"
+FINDING_SEVERITY: Final = "overclaim.finding.severity"
+
 CLAIM_SPAN_NAME: Final = "overclaim.claim"
 MAX_EVIDENCE: Final = 16
 
@@ -58,4 +64,9 @@ GEN_AI_AGENT_NAME: Final = "gen_ai.agent.name"
 GEN_AI_AGENT_VERSION: Final = "gen_ai.agent.version"
 GEN_AI_REQUEST_MODEL: Final = "gen_ai.request.model"
 GEN_AI_OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+GEN_AI_EVALUATION: Final = "gen_ai.evaluation.result"  # an event
+GEN_AI_EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+GEN_AI_EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
+GEN_AI_EVALUATION_SCORE: Final = "gen_ai.evaluation.score.value"
+GEN_AI_EVALUATION_WHY: Final = "gen_ai.evaluation.explanation"
 ERROR_TYPE: Final = "error.type"

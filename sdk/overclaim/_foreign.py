@@ -38,27 +38,12 @@ _LONGEST = 512
 
 def role(name: str, attributes: Attributes) -> Role:
     """What a live span stands for, as far as its name and attributes say yet."""
-    if name in dialects.SUMMARIES:
-        return Role.OTHER
-    for attribute, meanings in dialects.ROLE_ATTRIBUTES:
-        value = attributes.get(attribute)
-        if isinstance(value, str) and value:
-            return meanings.get(value.lower(), Role.OTHER)
-    named = _role_by_name(name[:_LONGEST])
-    return Role.TOOL if named is Role.OTHER and names.GEN_AI_TOOL_NAME in attributes else named
-
-
-# Span names are few, or should be: this runs for every span of the process.
-@lru_cache(maxsize=1024)
-def _role_by_name(name: str) -> Role:
-    return next((found for start, found in dialects.ROLE_NAMES if name.startswith(start)), Role.OTHER)
+    return dialects.role_in(name, attributes)
 
 
 def tool_name(name: str, attributes: Attributes) -> str:
     """The tool that a tool span calls."""
-    named = dialects.first(attributes, dialects.TOOL_NAME)
-    if not isinstance(named, str):
-        named = _tool_by_span_name(name[:_LONGEST])
+    named = dialects.label(attributes, dialects.TOOL_NAME) or _tool_by_span_name(name[:_LONGEST])
     return named if len(named) <= _SHORT and named.isidentifier() else clean(named)
 
 
@@ -69,11 +54,11 @@ def _tool_by_span_name(name: str) -> str:
 
 def open_agent(span: Span, attributes: Attributes) -> RunState:
     """A run for the outermost agent span of another instrumentor."""
-    agent = dialects.first(attributes, dialects.AGENT_NAME)
+    agent = dialects.label(attributes, dialects.AGENT_NAME)
     context = span.get_span_context()
     state = RunState(
         span,
-        agent=clean(agent) if isinstance(agent, str) else "",
+        agent=clean(agent),
         run_id=f"{context.trace_id:032x}{context.span_id:016x}",
         own=False,
     )

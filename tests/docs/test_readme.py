@@ -112,6 +112,12 @@ def test_check_prints_what_the_readme_shows() -> None:
     assert done.returncode == 1
 
 
+def test_the_report_prints_what_the_readme_shows(demo: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An output block is what `report recovery` says of the demo's store."""
+    assert main(["report", "recovery", "--store", str(demo[0])]) == 0
+    assert capsys.readouterr().out in blocks("text")
+
+
 def test_the_python_shown_is_the_example_that_runs() -> None:
     """The snippet is examples/payments_agent.py but for its docstring and endpoint argument, and it runs."""
     example = (ROOT / "examples" / "payments_agent.py").read_text("utf-8")

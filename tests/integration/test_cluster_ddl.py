@@ -24,11 +24,13 @@ from overclaim_collector.otlp.encoding import Encoding
 from overclaim_collector.otlp.signals import TRACES
 from overclaim_collector.writing.entry import Entry
 from overclaim_collector.writing.inserting import Inserter
+from overclaim_detectors import batched, sql
 from overclaim_detectors import cluster as cluster_module
-from overclaim_detectors import sql
 from overclaim_detectors._clients import Clients, ClientStore, connect
+from overclaim_detectors.again import judge_again
 from overclaim_detectors.cluster import Cluster, refuse_strangers
 from overclaim_detectors.disk import enforce
+from overclaim_detectors.drift.job import DriftJob
 from overclaim_detectors.migrate import migrate, whole
 from overclaim_detectors.opening import open_store
 from overclaim_detectors.report import REPORTS, Window, left_out, run_report
@@ -136,6 +138,31 @@ def test_a_cluster_finds_the_same_as_one_server(tmp_path: Path, spans: list[agen
             enforce(store, 1)
         with pytest.raises(StoreError, match=r"table of a cluster: write \?cluster="):
             refuse_strangers({"otel_traces": "Distributed"}, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [batched.LARGE, 0])
+def test_each_shard_judges_its_own_traces(
+    tmp_path: Path, spans: list[agents.Row], monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    """Verdicts and findings are those of the questions over all shards, for lists of traces and for tables of them."""
+    asked, on_shards = list[str](), Cluster.on_shards
+
+    def noted(self: Cluster, statement: str) -> str:
+        asked.append(statement)
+        return on_shards(self, statement)
+
+    monkeypatch.setattr(batched, "LARGE", large)
+    monkeypatch.setattr(Cluster, "on_shards", noted)
+    with opened(ClusterStore(tmp_path, "one")) as store:
+        migrate(store)
+        alone = findings(store, spans)
+        assert any("INTO overclaim_verdicts" in statement for statement in asked)
+        assert any("overclaim_batch" in statement for statement in asked) == (large == 0)
+        monkeypatch.setattr(Cluster, "on_shards", lambda _, statement: statement)
+        judge_again(store)
+        assert (store.query(VERDICTS).rows, store.query(FINDINGS).rows) == alone
+        assert DriftJob(store).once().open == 0
 
 
 @pytest.mark.slow
@@ -255,6 +282,25 @@ def test_views_work_beside_their_tables(monkeypatch: pytest.MonkeyPatch) -> None
         "CREATE TABLE IF NOT EXISTS a ON CLUSTER 'shop' ( X UInt8 ) ENGINE = Null"
     ]
     assert made("ALTER TABLE a ADD COLUMN Y UInt8") == ["ALTER TABLE a ON CLUSTER 'shop' ADD COLUMN Y UInt8"]
+
+
+def test_a_view_that_stays_is_beside_the_rows_too() -> None:
+    """So that what each shard is asked for itself can read it."""
+    assert made("CREATE VIEW IF NOT EXISTS v\nAS\nSELECT X\nFROM a FINAL") == [
+        "CREATE VIEW IF NOT EXISTS v_local ON CLUSTER 'shop' AS SELECT X FROM a_local FINAL",
+        "CREATE VIEW IF NOT EXISTS v ON CLUSTER 'shop' AS SELECT X FROM a FINAL",
+    ]
+
+
+def test_each_shard_can_be_asked_for_itself() -> None:
+    """All tables are those that lie there, those of the insert are not; what is no question is refused."""
+    asked = "-- About.\nINSERT INTO overclaim_a (X)\nWITH b AS (SELECT X FROM overclaim_a FINAL)\nSELECT X FROM b"
+    assert REPLICATED.on_shards(asked) == (
+        "-- About.\nINSERT INTO overclaim_a (X)\nSELECT * FROM cluster('shop', view(\n"
+        "WITH b AS (SELECT X FROM agents.overclaim_a_local FINAL)\nSELECT X FROM b\n))"
+    )
+    with pytest.raises(StoreError, match="cannot be one of each shard"):
+        REPLICATED.on_shards("TRUNCATE TABLE overclaim_a")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import math
 import random
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,20 +16,26 @@ from overclaim_detectors.drift.rollup import Rollup
 from overclaim_detectors.store import Store
 
 BEHAVIOUR = """
-SELECT toUnixTimestamp(Tick), Agent, Model, Tool, Signal, Runs, Bad FROM overclaim_behaviour FINAL
+SELECT toUnixTimestamp(Tick), Agent, Model, Tool, Signal, Runs, Bad, Values, Categories
+FROM overclaim_behaviour FINAL
 """
 Counted = Counter[tuple[Any, ...]]
+Sums = tuple[int, int, dict[int, int], dict[str, int]]
 
 
-def counted(made: Iterable[Made]) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """What behaviour comes to, counted run by run."""
+def counted(made: Iterable[Made]) -> dict[tuple[Any, ...], Sums]:
+    """What behaviour comes to, counted run by run: runs, bad runs, runs by bin and by category."""
     runs, bad = Counted(), Counted()
+    bins, names = defaultdict[Any, Counter[int]](Counter), defaultdict[Any, Counter[str]](Counter)
     for one in made:
-        for tool, signal, happened in signals(one):
+        told = [*((tool, signal, said, None, ()) for tool, signal, said in signals(one)), *more_signals(one)]
+        for tool, signal, happened, value, categories in told:
             place = (one.at // 900 * 900, one.agent, one.model, tool, signal)
             runs[place] += 1
             bad[place] += happened
-    return {place: (runs[place], bad[place]) for place in runs}
+            bins[place].update([] if value is None else [math.floor(8 * math.log2(value)) if value else -1000])
+            names[place].update(categories)
+    return {place: (runs[place], bad[place], dict(bins[place]), dict(names[place])) for place in runs}
 
 
 def signals(one: Made) -> Iterable[tuple[str, str, bool]]:
@@ -49,6 +56,24 @@ def signals(one: Made) -> Iterable[tuple[str, str, bool]]:
         yield "get_refund", "silent_failure", False
 
 
+def more_signals(one: Made) -> Iterable[tuple[str, str, bool, float | None, Sequence[str]]]:
+    """The signals of one run that are measured or have categories, with the value and the categories."""
+    if not one.complete:
+        return
+    used = [one.tool, *["get_refund"] * one.looked, *one.also]
+    yield "", "steps", False, len(used), ()
+    yield "", "retries", False, 0, ()
+    yield "", "tool_mix", False, None, sorted({*used})
+    if one.claimed != "success":
+        yield "", "ending", False, None, [one.claimed]
+    for tool in ("", one.tool) if one.failed else ():
+        yield tool, "error_type", False, None, [f"http_status {one.status}"]
+    if one.took:
+        yield "", "run_time", False, one.took, ()
+        for tool in {*used}:
+            yield tool, "latency", False, one.took, ()
+
+
 def made(dice: random.Random) -> list[Made]:
     """Some runs of two agents and models in a few hours of two days."""
     return [
@@ -57,6 +82,7 @@ def made(dice: random.Random) -> list[Made]:
             agent=dice.choice(("clerk", "buyer")), model=dice.choice(("m-1", "m-2")),
             claimed=dice.choice(("success", "success", "failure")), label=dice.choice(("supported", "contradicted")),
             failed=dice.random() < 0.4, looked=dice.random() < 0.6, complete=dice.random() < 0.9,
+            took=dice.choice((0, 3, 70, 4000)), status=dice.choice(("404", "500")),
         )
         for number in range(dice.randint(5, 40))
     ]  # fmt: skip
@@ -93,6 +119,6 @@ def test_the_rollup_is_what_a_count_of_all_runs_gives(store: Store, seed: int) -
             rollup = Rollup(store)
     rollup.refresh()
     rows = store.query(BEHAVIOUR).rows
-    assert {tuple(row[:5]): (row[5], row[6]) for row in rows} == counted(stand.values())
+    assert {tuple(row[:5]): (*row[5:7], *map(dict, row[7:])) for row in rows} == counted(stand.values())
     Rollup(store).refresh()  # of a process that has seen nothing yet
-    assert sorted(store.query(BEHAVIOUR).rows) == sorted(rows)
+    assert sorted(store.query(BEHAVIOUR).rows, key=str) == sorted(rows, key=str)

@@ -14,12 +14,13 @@ HOUR, DAY = 3_600, 86_400
 OPENS, OPEN = 6 * HOUR, 6 * HOUR  # when the shop opens, and for how long
 
 RUNS = (
-    "TraceId", "SpanId", "ServiceName", "Agent", "AgentVersion", "Model", "Started", "Ended", "Claimed", "Complete",
-    "Version", "Deleted",
+    "TraceId", "SpanId", "ServiceName", "Agent", "AgentVersion", "Model", "Started", "Ended", "Claimed", "Calls",
+    "Complete", "Version", "Deleted",
 )  # fmt: skip
 CALLS = (
     "TraceId", "SpanId", "RunSpanId", "Position", "ServiceName", "Agent", "Tool", "Effect", "Targets", "Observed",
-    "Grade", "Started", "Version", "Deleted",
+    "Grade", "EvidenceKind", "EvidenceValue", "EvidenceOutcome", "EvidenceGrade", "Started", "Duration", "Version",
+    "Deleted",
 )  # fmt: skip
 VERDICTS = ("TraceId", "RunSpanId", "Claim", "ServiceName", "Agent", "Label", "Started", "Version", "Deleted")
 FAILURES = (
@@ -32,7 +33,9 @@ FAILURES = (
 class Made:
     """A run: when (Unix seconds), who, with which model, what it claimed, its verdict, and whether its write failed.
 
-    looked: whether it read afterwards what it wrote. complete: whether all of its spans arrived.
+    looked: whether it read afterwards what it wrote. complete: whether all of its spans arrived. also: further tools
+    that it called, each once. took: milliseconds of the run and of each of its calls; 0: it cannot be told. status:
+    with which its write failed.
     """
 
     number: int
@@ -46,6 +49,9 @@ class Made:
     complete: bool = True
     tool: str = "create_refund"
     service: str = "shop"
+    also: tuple[str, ...] = ()
+    took: int = 0
+    status: str = "500"
 
     @property
     def trace(self) -> str:
@@ -77,8 +83,8 @@ def _nanoseconds(one: Made) -> int:
 def _run(one: Made, version: int, deleted: int) -> Sequence[Any]:
     start = _nanoseconds(one)
     return (
-        one.trace, "run", one.service, one.agent, "1", one.model, start, start + 5, one.claimed, int(one.complete),
-        version, deleted,
+        one.trace, "run", one.service, one.agent, "1", one.model, start, start + 5 + one.took * 1_000_000, one.claimed,
+        1 + one.looked + len(one.also), int(one.complete), version, deleted,
     )  # fmt: skip
 
 
@@ -92,11 +98,13 @@ def _calls(one: Made, version: int, deleted: int) -> Iterable[Sequence[Any]]:
     steps = [
         ("write", "write", one.tool, observed, 0),
         ("look", "read", "get_refund", "success", 0 if one.looked else 1),
+        *((f"also {place}", "unknown", tool, "success", 0) for place, tool in enumerate(one.also)),
     ]
     for place, (span, effect, tool, seen, missing) in enumerate(steps):
         yield (
             one.trace, span, "run", place, one.service, one.agent, tool, effect, ["r-1"], seen, "structured",
-            _nanoseconds(one) + place, version, int(deleted or missing),
+            *([word] if seen == "failure" else [] for word in ("http_status", one.status, "failure", "structured")),
+            _nanoseconds(one) + place, one.took * 1_000_000, version, int(deleted or missing),
         )  # fmt: skip
 
 

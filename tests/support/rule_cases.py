@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from overclaim.outcome.model import Run
 from overclaim.reading.spans import Span
-from overclaim_detectors.rule import Case
+from overclaim_detectors.rule import Case, Stretch
 
 START = 1_767_268_800_000_000_000  # 2026-01-01 12:00:00 UTC
 STEP = 1_000_000_000  # from one call to the next, in nanoseconds
@@ -55,3 +55,28 @@ def _spans(case: Case, run: Run, start: int, step: int) -> list[Span]:
         made = Span(run.trace_id, one.span_id, run.span_id, service="shop", status=status)
         spans.append(replace(made, start_ns=begin, end_ns=begin + step * 9 // 10))
     return spans
+
+
+def fleet_runs(case: Case, number: int, now: int) -> Iterator[CaseRun]:
+    """All that runs in a case over time, up to now (Unix seconds), in an environment of its own."""
+    made = 0
+    for stretch in case.over_time:
+        for at in _moments(stretch):
+            made += 1
+            yield _at(stretch, f"case {number}", f"{number + 1:016x}{made:016x}", now + round(at * 3600))
+
+
+def _moments(stretch: Stretch) -> list[float]:
+    steps = round((stretch.last - stretch.first) / stretch.every)
+    return [stretch.first + step * stretch.every for step in range(steps + 1)]
+
+
+def _at(stretch: Stretch, environment: str, trace_id: str, at: int) -> CaseRun:
+    """One run of a stretch, which takes a second for each call."""
+    ids = tuple(f"{trace_id[-12:]}{index:04x}" for index in range(len(stretch.run.calls) + 1))
+    run = replace(stretch.run.run(trace_id, ids), agent=stretch.agent)
+    head, *calls = _spans(stretch.run, run, at * 1_000_000_000, STEP)
+    frame = {"deployment.environment.name": environment}
+    given: dict[str, object] = {"gen_ai.tool.call.arguments": stretch.arguments} if stretch.arguments else {}
+    head = replace(head, service=stretch.service, resource=frame)
+    return run, [head, *(replace(one, service=stretch.service, attributes=given) for one in calls)]

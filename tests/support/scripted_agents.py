@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fixed_ids import FixedIds
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -119,7 +120,7 @@ def foreign(trace_id: int) -> list[Row]:
 def foreign_body(trace_id: int) -> bytes:
     """The same as an OTLP request."""
     exporter = InMemorySpanExporter()
-    provider = TracerProvider(resource=RESOURCE, id_generator=_Ids(trace_id))
+    provider = TracerProvider(resource=RESOURCE, id_generator=FixedIds(trace_id, trace_id << 8))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = provider.get_tracer("some.instrumentor")
     with tracer.start_as_current_span("invoke_agent clerk", attributes=_agent(ANSWER)):
@@ -146,23 +147,3 @@ def _tool(age: str, result: dict[str, Any]) -> dict[str, str]:
         "gen_ai.tool.call.arguments": json.dumps({"email": "ann@example.com", "age": age}),
         "gen_ai.tool.call.result": json.dumps(result),
     }
-
-
-class _Ids:
-    """Ids that are the same each time."""
-
-    def __init__(self, trace_id: int) -> None:
-        self._trace, self._span = trace_id, trace_id << 8
-
-    def generate_trace_id(self) -> int:
-        """The one trace."""
-        return self._trace
-
-    def generate_span_id(self) -> int:
-        """The next span."""
-        self._span += 1
-        return self._span
-
-    def is_trace_id_random(self) -> bool:
-        """No."""
-        return False

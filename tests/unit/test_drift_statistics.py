@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import product
@@ -24,7 +25,10 @@ from overclaim_detectors.store import Store
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "statistics.json").read_text("utf-8"))
 STREAMS: dict[str, Any] = GOLDEN["streams"]
 COLUMNS = ("Tick", "ServiceName", "Agent", "Model", "Signal", "Runs", "Bad", "Version")
-PRIOR = "SELECT A, B, Deff, Tau, Runs, Bad FROM overclaim_references FINAL WHERE Stream = {stream:String} LIMIT 1"
+WITH_PARTS = ("Tick", "ServiceName", "Agent", "Signal", "Runs", "Values", "Categories", "Version")
+PRIOR = """
+SELECT A, B, Deff, Tau, Runs, PartBad, Parts FROM overclaim_references FINAL WHERE Stream = {stream:String} LIMIT 1
+"""
 SAME_PRIOR = """
 INSERT INTO overclaim_references
 SELECT * REPLACE ({a:Array(Float64)} AS A, {b:Array(Float64)} AS B, {deff:Float64} AS Deff, Version + 1 AS Version)
@@ -49,6 +53,17 @@ def fill(store: Store, service: str, runs: Sequence[int], bad: Sequence[int], *,
     store.insert("overclaim_behaviour", COLUMNS, rows)
 
 
+def fill_parts(store: Store, service: str, one: dict[str, Any]) -> None:
+    """Put in what was measured in the runs of each hour, or the categories that they had."""
+    signal, rows = "steps" if "values" in one else "tool_mix", list[tuple[object, ...]]()
+    for hour, runs in enumerate(one["runs"]):
+        values = one["values"][hour] if "values" in one else ()
+        bins = Counter(math.floor(8 * math.log2(value)) for value in values)
+        names = one["names"][hour] if "names" in one else {}
+        rows.append((MONDAY + hour * HOUR, service, "clerk", signal, runs, dict(bins), names, 1))
+    store.insert("overclaim_behaviour", WITH_PARTS, [row for row in rows if row[4]])
+
+
 def take(store: Store, days: int) -> None:
     """Take the first days of each new stream for its reference."""
     Settling(store, Policy(least_days=days, least_runs=10)).settle([], [], 0, END, 1)
@@ -60,8 +75,12 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with closing(open_store(f"chdb://{made_store(tmp_path_factory.mktemp('golden'))}")) as store:
         for days in sorted({one["reference_days"] for one in STREAMS.values()}):
             for name, one in STREAMS.items():
-                if one["reference_days"] == days:
+                if one["reference_days"] != days:
+                    continue
+                if "bad" in one:
                     fill(store, name, one["runs"], one["bad"])
+                else:
+                    fill_parts(store, name, one)
             take(store, days)
         yield store
 
@@ -85,9 +104,9 @@ def end_of(name: str) -> int:
 @pytest.mark.parametrize("name", STREAMS)
 def test_priors_are_those_of_scipy(golden: Store, name: str) -> None:
     """Design effect, wandering, blocks and priors agree to 1e-9."""
-    a, b, deff, tau, runs, bad = golden.query(PRIOR, {"stream": known(golden)[name].stream}).rows[0]
+    a, b, deff, tau, runs, bad, parts = golden.query(PRIOR, {"stream": known(golden)[name].stream}).rows[0]
     prior = STREAMS[name]["prior"]
-    assert (runs, bad) == (prior["runs"], prior["bad"])
+    assert (runs, bad, parts) == (prior["runs"], prior["bad"], prior["parts"])
     assert [deff, tau, *a, *b] == pytest.approx([prior["deff"], prior["tau"], *prior["a"], *prior["b"]], rel=1e-9)
 
 
@@ -97,7 +116,7 @@ def test_evidence_is_that_of_scipy(golden: Store, name: str) -> None:
     for one in evaluated(golden, name, end_of(name)):
         said = STREAMS[name]["evidence"][str(one.direction)]
         assert one.log_e == pytest.approx(said["log_e"], rel=1e-9, abs=1e-9)
-        assert one.change == MONDAY + said["change"] * HOUR
+        assert (one.change, one.reference.part) == (MONDAY + said["change"] * HOUR, said["part"])
 
 
 def test_the_golden_streams_have_what_they_are_for() -> None:
@@ -107,10 +126,12 @@ def test_the_golden_streams_have_what_they_are_for() -> None:
     assert priors["wander"]["tau"] > 0
     assert [len(priors[name]["a"]) for name in ("plain", "cycle", "weekend")] == [1, 8, 16]
     assert 0 in STREAMS["sparse"]["runs"]
-    assert (priors["few"]["bad"] < 10, priors["few"]["tau"]) == (True, 0)
+    assert (priors["few"]["bad"][0] < 10, priors["few"]["tau"]) == (True, 0)
+    assert len(priors["steps by the hour"]["a"]) == 4 * 8
+    assert len(priors["tools"]["parts"]) == 13
 
 
-@pytest.mark.parametrize("name", ["sparse", "cycle"])
+@pytest.mark.parametrize("name", ["sparse", "cycle", "fewer steps", "tools"])
 def test_a_replay_ends_where_the_evidence_is_now(golden: Store, name: str) -> None:
     """At any quarter with runs the replay says what the evidence said then, to 1e-9."""
     for upto in (end_of(name), end_of(name) - 30 * HOUR):
@@ -169,6 +190,7 @@ def test_the_split_of_a_change_sums_up_to_it(golden: Store, seed: int) -> None:
         rows.append((MONDAY + later * DAY, service, "clerk", model, "failure", runs, bad, 1))
     golden.insert("overclaim_behaviour", COLUMNS, rows)
     params = {"service": service, "environment": "", "agent": "clerk", "tool": "", "signal": "failure", "direction": 1}
+    params |= {"kind": "rate", "part": "", "edge": 0, "stream": ""}
     times = {"ref_from": MONDAY, "ref_until": MONDAY + DAY, "now_from": MONDAY + DAY, "now_until": MONDAY + 2 * DAY}
     found = golden.query(sql.load("drift/attribution"), {**params, **times}).dicts()
     assert {row["Value"] for row in found} == {"m-1", "m-2", "m-3"}
@@ -202,6 +224,15 @@ def test_the_parts_of_the_budget_sum_to_one() -> None:
         for tool in ("", "t", "u")
     ]
     streams = {f"{place}": key for place, key in enumerate([*keys, *keys[:7]])}
-    for budget in (Budget(), Budget(alerts_per_week=0.1, harmful=0.6)):
+    for budget in (Budget(), Budget(alerts_per_week=0.1, harmful=0.6), Budget(weights={"t": 4, "x": 9})):
         parts = [math.exp(-log_a) * 168 for log_a in thresholds(streams, budget).values()]
         assert sum(parts) == pytest.approx(budget.alerts_per_week)
+
+
+def test_a_tool_of_more_weight_has_more_of_the_budget() -> None:
+    """Four times the weight of another is four times the part; agents are not concerned."""
+    streams = {tool: Key("s", "", "a", tool, "failure", "tool" if tool else "agent") for tool in ("t", "u", "")}
+    even, weighed = (thresholds(streams, Budget(weights=weights)) for weights in ({}, {"t": 4.0}))
+    assert weighed["u", 1] - weighed["t", 1] == pytest.approx(math.log(4))
+    assert weighed["t", 1] - even["t", 1] == pytest.approx(math.log(2 * 5 / 4) - math.log(4))
+    assert weighed["", 1] == even["", 1]

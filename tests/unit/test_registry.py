@@ -8,7 +8,7 @@ from overclaim._errors import InputError
 from overclaim_detectors import registry as module
 from overclaim_detectors.checks import problems
 from overclaim_detectors.registry import BUILTIN, GROUP, registry
-from overclaim_detectors.rule import Rule
+from overclaim_detectors.rule import Case, Rule, call
 
 OWN = Rule("ACME001", "mine", "", text="SELECT 1")
 
@@ -54,3 +54,13 @@ def test_the_checks_find_what_is_wrong() -> None:
     for word in ("id 'x'", "full stop", "severities", "## Cure", "{traces:Array(String)}", "threshold", "three cases"):
         assert word in found
     assert "report/nothing" in " ".join(problems(Rule("AB123", "t", "", query="report/nothing")))
+
+
+def test_a_rule_about_the_fleet_is_checked_as_such() -> None:
+    """It need not bind the traces of a pass, and gets none; its cases say what happened over time."""
+    case = Case("no time", (call(0, "send", "failure"),))
+    text = "SELECT {until:UInt32}, {traces:Array(String)}"
+    found = " ".join(problems(Rule("AB123", "t", "", text=text, scope="fleet", fires=(case,))))
+    assert "nothing binds traces in" in found
+    assert "over time" in found
+    assert "does not bind" not in found

@@ -17,31 +17,38 @@ from shutil import copytree
 import pytest
 from generated_runs import make_run
 from stores import put_labelled
+from tests.support import fleet
 from tests.support.migrated import made_store
 
 from overclaim._errors import InputError, StoreError
 from overclaim.cli import main
 from overclaim.procedures import load
 from overclaim_detectors import judging
-from overclaim_detectors.formats import FORMATS, render, write
+from overclaim_detectors.drift.job import DriftJob
+from overclaim_detectors.formats import FORMATS, render, say, write
 from overclaim_detectors.layout import Column, Layout
 from overclaim_detectors.normals import learn
 from overclaim_detectors.opening import open_store, resolved
 from overclaim_detectors.opening import store_path as store_path_of
 from overclaim_detectors.procedures import store_procedures
 from overclaim_detectors.registry import BUILTIN
-from overclaim_detectors.report import REPORTS, Window, hours, left_out, moment, run_report, why_empty, with_tables
+from overclaim_detectors.report import (
+    REPORTS,
+    Window,
+    below,
+    hours,
+    left_out,
+    moment,
+    run_report,
+    why_empty,
+    with_tables,
+)
+from overclaim_detectors.report_notes import cut, quiet
 from overclaim_detectors.store import QueryError, Rows, Store
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WINDOW = Window(NOW - timedelta(days=7), NOW, window_hours=6, reference_hours=48)
 ALL = replace(WINDOW, all=True)
-DRIFT: dict[str, object] = {
-    "DriftId": "d1", "ServiceName": "shop", "Agent": "clerk", "Signal": "overclaim", "Direction": 1, "State": "open",
-    "Shown": 1, "LogE": 12.0, "RefBad": 2, "RefRuns": 200, "NowBad": 9, "NowRuns": 50, "Excess": 8.5,
-    "Severity": "high", "Cause": [("model", "m-2", 0.01, 0.18, 0.17)], "Traces": ["f" * 32, "e" * 32],
-    "Sentence": "clerk: overclaim rate 1.0 % -> 18.0 % since 2026-01-01 12:00 UTC (9 of 50 runs; normal was 2 of 200).",
-}  # fmt: skip
 NASTY = Rows(("Name", "N"), [("=HYPERLINK(1)", -5), ("\x1b[31mred\x07", float("nan")), ("a\u202eb", None)])
 
 
@@ -55,7 +62,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         judging.judge(store, batch, 1)
         judging.find(store, batch, 1, BUILTIN)
         learn(store)
-        store.insert("overclaim_drifts", tuple(DRIFT), [tuple(DRIFT.values())])
+        for table, row in fleet.by_hand(WINDOW.since).items():
+            store.insert(table, tuple(row), [tuple(row.values())])
     return directory
 
 
@@ -182,6 +190,61 @@ def test_a_terminal_gets_a_table_or_blocks(monkeypatch: pytest.MonkeyPatch, colu
     assert len(out.getvalue().splitlines()) == lines
 
 
+def test_what_is_cut_is_counted(judged: Store) -> None:
+    """Where more rows were found than asked for, a line says how many; where none is missing, nothing does."""
+    every = len(run_report(judged, "claims", WINDOW).rows)
+    few = replace(WINDOW, rows=every - 3)
+    assert f"3 more rows are left out: --rows {every}." in below(
+        judged, "claims", few, run_report(judged, "claims", few)
+    )
+    all_of_them = replace(WINDOW, rows=every)
+    said = below(judged, "claims", all_of_them, run_report(judged, "claims", all_of_them))
+    assert not any("left out" in line for line in said)
+    assert cut(3, 2, 10) == "1 more row is left out: --rows 3."
+    assert cut(12, 2, 10) == "10 more, at least, rows are left out: --rows 12."
+
+
+def test_rows_and_claims_are_told_apart(judged: Store) -> None:
+    """Detect counts accused claims and the report has fewer rows: both numbers stand below it."""
+    rows = run_report(judged, "claims", WINDOW)
+    claims = judged.query("SELECT count() FROM overclaim_findings FINAL WHERE Open AND Claim >= 0").rows[0][0]
+    assert claims > len(rows.rows)
+    assert any(line.startswith(f"{len(rows.rows)} rows for {claims} claims") for line in below(
+        judged, "claims", WINDOW, rows
+    ))  # fmt: skip
+
+
+def test_judged_runs_whose_spans_are_gone_are_no_empty_store(judged: Store) -> None:
+    """Spans are dropped long before verdicts: a report without rows then says how many runs were judged."""
+    assert judged.query("SELECT count() FROM otel_traces").rows == [(0,)]
+    assert "Runs judged so far: 150" in why_empty(judged, "claims")
+
+
+def test_drift_says_that_nobody_has_looked_yet(judged: Store) -> None:
+    """Before the first pass of the drift job "no drift" would be wrong; after it, it is right."""
+    assert why_empty(judged, "drift").startswith("Nobody has looked for drift yet")
+    DriftJob(judged, clock=lambda: NOW.timestamp()).once()
+    assert why_empty(judged, "drift").startswith("No drift is open")
+    assert why_empty(judged, "drift", every=True).startswith("No drift is open, and none was closed or accepted")
+    assert why_empty(judged, "silent", every=True).startswith("No call failed, noticed or not")
+
+
+def test_quiet_streams_are_told_of_with_all_rows_as_well() -> None:
+    """--all shows the small drifts themselves, so only their count goes; what is quiet is said either way."""
+    counts = {"Parts": 1, "Small": 1, "Quiet": 3, "Blind": 3, "Smallest": 0, "Largest": 0, "NotYet": 0, "Lacking": []}
+    assert quiet(counts).endswith("2 drifts too small to matter, or part of another: --all.")
+    assert quiet(counts, every=True) == "Quiet: 3 streams of behaviour. Too few runs in a week to show any change: 3."
+
+
+@pytest.mark.parametrize("rows", ["0", "-1", "many", ""])
+def test_fewer_than_one_row_is_refused(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A number of rows that shows nothing is a mistake, and named."""
+    with pytest.raises(SystemExit) as ended:
+        main(["report", "claims", f"--rows={rows}"])
+    assert ended.value.code == 2
+    assert "no number of rows: write 1 or more" in capsys.readouterr().err
+
+
 def test_an_empty_store_says_how_to_fill_it(store: Store) -> None:
     """Without spans the report names the commands that bring some."""
     assert run_report(store, "claims", WINDOW).rows == []
@@ -236,8 +299,14 @@ def test_other_times_are_refused(text: str) -> None:
 def test_lengths_are_whole_hours() -> None:
     """A window is at least an hour."""
     assert (hours("24h"), hours("7d"), hours("10m")) == (24, 168, 1)
-    with pytest.raises(InputError):
-        hours("2026-01-01")
+
+
+@pytest.mark.parametrize("text", ["2026-01-01", "soon", "99999999999999999d"])
+def test_a_time_is_no_length(text: str) -> None:
+    """Where a length is wanted, the hint has lengths alone."""
+    with pytest.raises(InputError, match="is no length of time: write one such as 6h") as caught:
+        hours(text)
+    assert "UTC" not in str(caught.value)
 
 
 def test_people_may_only_read(store: Store) -> None:
@@ -323,10 +392,14 @@ def test_a_server_out_of_reach_is_one_line(capfd: pytest.CaptureFixture[str]) ->
 class Stranger(BaseHTTPRequestHandler):
     """A web server that is no overclaim."""
 
+    def do_GET(self) -> None:
+        """Answer as to every other request."""
+        self.do_POST()
+
     def do_POST(self) -> None:
         """Answer with the body that the test wants."""
         status, body = self.server.answer  # type: ignore[attr-defined]
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
         self.send_response(status)
         self.end_headers()
         self.wfile.write(body)
@@ -342,11 +415,14 @@ def test_a_server_that_is_no_overclaim_is_named(answer: tuple[int, bytes]) -> No
     """Whatever another web server answers, the address is called wrong."""
     with HTTPServer(("127.0.0.1", 0), Stranger) as server:
         server.answer = answer  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.handle_request)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        with pytest.raises(StoreError, match=f"127.0.0.1:{server.server_port}, but it is no `overclaim serve`"):
-            open_store(f"http://127.0.0.1:{server.server_port}").query("SELECT 1")
-        thread.join()
+        try:
+            with pytest.raises(StoreError, match=f"127.0.0.1:{server.server_port}, but it is no `overclaim serve`"):
+                open_store(f"http://127.0.0.1:{server.server_port}").query("SELECT 1")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: object) -> None:
@@ -400,7 +476,9 @@ def test_every_report_fits_eighty_columns(judged: Store, kind: str, monkeypatch:
     """On a terminal of 80 columns no report folds, and its layout names only columns that its query returns."""
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
-    write(run_report(judged, kind, ALL), "table", out, REPORTS[kind].layout)
+    rows = run_report(judged, kind, ALL)
+    write(rows, "table", out, REPORTS[kind].layout)
+    say([REPORTS[kind].legend, *below(judged, kind, ALL, rows)], out)
     lines = re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines()
     assert len(lines) > 2
     assert [line for line in lines if len(line) > 80] == []

@@ -40,6 +40,8 @@ def test_what_is_found_is_one_sentence() -> None:
         assert found[:1].isupper(), rule.id
         assert len(found) > 40, rule.id
         assert found.rstrip(".") != rule.title
+        assert found.endswith(".")
+        assert not found.endswith((":.", "..")), rule.id
 
 
 def test_json_can_be_read_by_programs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +51,7 @@ def test_json_can_be_read_by_programs(capsys: pytest.CaptureFixture[str]) -> Non
     assert [row["id"] for row in rows] == sorted(rule.id for rule in BUILTIN)
     for row in rows:
         assert row["severities"] == [one for one in SEVERITIES if one in row["severities"]] != []
+    assert {row["id"] for row in rows if row["scope"] == "fleet"} >= {"OC304", "OC310"}
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -65,8 +68,24 @@ def test_one_rule_is_told_in_full(form: str, capsys: pytest.CaptureFixture[str])
 
 def test_an_unknown_rule_is_named() -> None:
     """The error says where to find the ids."""
-    with pytest.raises(InputError, match="no rule 'OC999': `overclaim rules` lists them"):
+    with pytest.raises(InputError, match="no rule 'OC999', and none that speaks of it: `overclaim rules` lists them"):
         ran("OC999")
+    with pytest.raises(InputError, match="no rule ''"):
+        ran("")
+
+
+def test_a_rule_is_found_by_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    """A word that one rule has tells all about it, a reason in a report too; the beginning of ids lists those."""
+    ran("Timeout")
+    whole = capsys.readouterr().out
+    assert whole.startswith("OC208")
+    assert "## Cure" in whole
+    ran("status_word.partial", "--format", "json")
+    assert json.loads(capsys.readouterr().out)["id"] == "OC204"
+    ran("oc40", "--format", "json")
+    assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ["OC401", "OC402", "OC403", "OC404"]
+    ran("newsletter", "--format", "json")
+    assert json.loads(capsys.readouterr().out)["id"] == "OC204"
 
 
 @pytest.mark.parametrize("words", [[], ["EVIL666"]])

@@ -23,6 +23,9 @@ FAILURE_SECONDS: Final = 0.2
 _MOST_WAITING: Final = 100
 _DRAIN_SECONDS: Final = 2.0
 _CURE: Final = "the right token is needed, as `Authorization: Bearer TOKEN` or as the password"
+_CURE_DECIDING: Final = (
+    "deciding needs the token of --token-file, as `Authorization: Bearer TOKEN`, or the key beside the store, owner.key"
+)
 _ONLY_SENDS: Final = "this token only allows to send: reading needs the server's own token"
 
 
@@ -52,7 +55,7 @@ class Guard:
         if role is Role.SENDER:
             return Refusal(Reason.FORBIDDEN, _ONLY_SENDS)
         self._tokens.count_failure()
-        return Refusal(Reason.UNAUTHENTICATED, _CURE)
+        return Refusal(Reason.UNAUTHENTICATED, _CURE_DECIDING if wanted is Role.DECIDER else _CURE)
 
     async def _refused(self, request: Request, refusal: Refusal) -> Response:
         if refusal.reason is Reason.UNAUTHENTICATED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from overclaim_detectors.drift.signals import SIGNALS, Key
 
@@ -14,26 +14,35 @@ CANDIDATES_PER_WEEK = 24 * 7  # queries/drift/evidence.sql: each hour may be the
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many false alerts a week the whole store may give, and which part of them for changes that harm."""
+    """How many false alerts a week the whole store may give, and which part of them for changes that harm.
+
+    weights: of tools, by name, relative to 1: a tool of weight 4 may have four times the part of another one, and is
+    found to change sooner.
+    """
 
     alerts_per_week: float = 1.0
     harmful: float = 0.9
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def thresholds(streams: Mapping[str, Key], budget: Budget) -> dict[tuple[str, int], float]:
     """The log of the evidence that an alarm takes, by stream and direction. streams: all that have a reference.
 
-    The parts of the budget sum to one: split by signal, then evenly by level, by key, and by the references of a key.
+    The parts of the budget sum to one: split by signal, then evenly by level, by key (tools by their
+    weights), and evenly by the references of a key.
     """
     keys = set(streams.values())
     references = Counter(streams.values())
     signals = sum(SIGNALS[name].share for name in {key.signal for key in keys})
     levels = Counter(signal for signal, _ in {(key.signal, key.level) for key in keys})
-    peers = Counter((key.signal, key.level) for key in keys)
+    weights = {key: budget.weights.get(key.tool, 1.0) for key in keys}
+    peers: dict[tuple[str, str], float] = {}
+    for key, weight in weights.items():
+        peers[key.signal, key.level] = peers.get((key.signal, key.level), 0.0) + weight
     found: dict[tuple[str, int], float] = {}
     for stream, key in streams.items():
-        split = levels[key.signal] * peers[key.signal, key.level] * references[key]
-        part = SIGNALS[key.signal].share / signals / split
+        own = weights[key] / peers[key.signal, key.level] / levels[key.signal] / references[key]
+        part = SIGNALS[key.signal].share / signals * own
         for direction in (1, -1):
             found[stream, direction] = _log_a(part * _of_direction(key.signal, direction, budget), budget)
     return found

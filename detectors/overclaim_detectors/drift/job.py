@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,18 +19,24 @@ from overclaim_detectors.store import Store
 _log = logging.getLogger("overclaim.detect")
 JOB = "drift"
 FIRST_S, EVERY_S = 60.0, 300.0
+PIECE_S = 20.0  # a pass beside others counts so long, and leaves the rest of a long history to the next
+NEXT_S = 5.0  # which then comes so soon
 SETTLING = 900  # seconds after a quarter of an hour until its runs count: short runs must not come before long ones
 
 
 @dataclass(frozen=True, slots=True)
 class DriftPass:
-    """What a pass came to: hours counted anew, streams looked at, drifts opened, closed, and open."""
+    """What a pass came to: hours counted anew, streams looked at, drifts opened, closed, and open.
+
+    rest: whether hours remain that must be counted before streams can be looked at.
+    """
 
     hours: int = 0
     streams: int = 0
     opened: int = 0
     closed: int = 0
     open: int = 0
+    rest: bool = False
 
 
 class DriftJob:
@@ -57,16 +64,20 @@ class DriftJob:
         """A pass, if the last one was long enough ago. An error is logged, and judging goes on."""
         if time.monotonic() < self._due:
             return None
+        pause = EVERY_S
         try:
-            return self.once()
+            done = self.once(PIECE_S)
+            pause = NEXT_S if done.rest else EVERY_S
         except Exception as error:  # verdicts are worth more than drift
             _log.warning("drift could not be looked for: %s", error)
             return None
+        else:
+            return done
         finally:
-            self._due = time.monotonic() + FIRST_S
+            self._due = time.monotonic() + pause
 
-    def once(self) -> DriftPass:
-        """Look at everything that was judged by now.
+    def once(self, seconds: float = math.inf) -> DriftPass:
+        """Look at everything that was judged by now. A long history is counted for so many seconds, and then left.
 
         Raises:
             StoreError: the store failed; the work is repeated at the next pass.
@@ -74,7 +85,10 @@ class DriftJob:
         now = int(self._clock())
         until = now // QUARTER * QUARTER - SETTLING
         last, number = self._position()
-        hours = self._rollup.refresh()
+        counted = self._rollup.refresh(seconds)
+        hours = counted.hours
+        if counted.rest:
+            return DriftPass(len(hours), rest=True)
         if not hours and (until <= last or not last):
             return DriftPass()
         version = max(number + 1, now * 1000)

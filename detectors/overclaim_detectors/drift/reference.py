@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from overclaim_detectors import sql
-from overclaim_detectors.drift.signals import SIGNALS, Key
+from overclaim_detectors.drift.signals import MEASURED, NAMED, RISING, SIGNALS, Key
 from overclaim_detectors.store import Store
 
 DAY = 86_400
 QUARTER = 900
-_TOGETHER = 500
+_TOGETHER = 200  # references of a month with a dozen parts each still fit into memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,11 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What one stream is compared with. Times are Unix seconds; deff: how many runs count as one."""
+    """What one stream is compared with, in one part where it has several. Times are Unix seconds.
+
+    deff: how many runs count as one. kind: of signal. part: quantile or category, empty for all other categories. edge:
+    the bin from which on a run counts, of what is measured. parts: how many there are in a direction.
+    """
 
     stream: str
     key: Key
@@ -41,6 +45,10 @@ class Reference:
     bad: int
     deff: float
     since: int
+    kind: str = "rate"
+    part: str = ""
+    edge: int = 0
+    parts: int = 1
 
     @property
     def rate(self) -> float:
@@ -74,9 +82,17 @@ def references(store: Store) -> dict[str, Reference]:
     rows = store.query(sql.load("drift/references"), {"signals": list(SIGNALS)}).rows
     return {
         str(stream): Reference(
-            str(stream), Key(*map(str, key)), int(begin), int(end), int(runs), int(bad), float(deff), int(since)
+            str(stream),
+            Key(*map(str, key)),
+            int(begin),
+            int(end),
+            int(runs),
+            int(bad),
+            float(deff),
+            int(since),
+            str(kind),
         )
-        for stream, *key, begin, end, runs, bad, deff, since in rows
+        for stream, *key, begin, end, runs, bad, deff, kind, since in rows
     }
 
 
@@ -98,10 +114,13 @@ class Settling:
         """Take references for the streams with runs since `since`, and measure again those that cover some hours."""
         policy = self._policy
         params = {
-            "since": since, "until": until, "days": policy.least_days, "runs": policy.least_runs,
-            "signals": list(SIGNALS), "version": version,
+            "since": since, "until": until, "days": policy.least_days, "runs": policy.least_runs, "named": NAMED,
+            "version": version,
         }  # fmt: skip
-        self._store.command(sql.load("drift/take_first"), params)
+        # A long history is read signal by signal, so that it need not fit into memory as a whole.
+        at_once = [list(SIGNALS)] if len(hours) <= policy.days * 24 else [[name] for name in SIGNALS]
+        for signals in at_once:
+            self._store.command(sql.load("drift/take_first"), params | {"signals": signals})
         for _, ones in groupby(released, key=lambda one: one[:3]):
             self._release(list(ones), version)
         measure(self._store, hours, version + 1)
@@ -126,7 +145,8 @@ def measure(store: Store, hours: Sequence[int], version: int) -> None:
     rows = store.query(sql.load("drift/unmeasured"), {"hours": list(hours)}).rows
     streams = [str(stream) for (stream,) in rows]
     for start in range(0, len(streams), _TOGETHER):
-        params = {"streams": streams[start : start + _TOGETHER], "version": version}
+        some = streams[start : start + _TOGETHER]
+        params = {"streams": some, "version": version, "measured": MEASURED, "named": NAMED, "rising": RISING}
         store.command(sql.load("drift/measure_references"), params)
 
 
@@ -135,10 +155,21 @@ def restart(store: Store, streams: Sequence[Reference], since: int, version: int
     _change(store, [replace(one, since=since) for one in streams], "", version)
 
 
-def rebase(store: Store, streams: Sequence[Reference], begin: int, end: int, version: int) -> None:
-    """Take the time from begin to end (Unix seconds) for the new reference of streams, watched from its end on."""
-    changed = [replace(one, begin=begin, end=end, since=end) for one in streams]
-    _change(store, changed, "accepted", version)
+def rebase(
+    store: Store,
+    streams: Sequence[Reference],
+    begin: int,
+    end: int,
+    version: int,
+    since: int = 0,
+    why: str = "accepted",
+) -> None:
+    """Take the time from begin to end (Unix seconds) for the new reference of streams.
+
+    They are watched from `since` on, or from its end where that is later. why: accepted or rebased.
+    """
+    changed = [replace(one, begin=begin, end=end, since=max(end, since)) for one in streams]
+    _change(store, changed, why, version)
     measure(store, [], version + 1)
 
 

@@ -19,6 +19,7 @@ from overclaim_detectors.drift.sentences import excess, sentence
 from overclaim_detectors.drift.signals import Key, severity
 from overclaim_detectors.store import Store
 
+JOB = "drift"
 OURSELVES = "overclaim"
 CALM_AGAIN = "back to normal for 3 days"
 LEAST_POINTS, LEAST_PART = 0.01, 0.1  # what surely changed, in points of one and as a part of the rate
@@ -32,6 +33,7 @@ COLUMNS = (
     "ClosedAt", "Reason", "Sentence", "Version",
 )  # fmt: skip
 _ACTION_COLUMNS = ("At", "Who", "What", "DriftId", "Stream", "Why", "Before", "After")
+_AFTER = {"accept": "accepted", "close": "closed", "rebase": "closed", "reopen": "open"}
 _What = tuple[Key, int]
 
 
@@ -198,10 +200,10 @@ def accept(store: Store, drift_id: str, who: str, why: str, now: int, policy: Po
         raise InputError(
             f"{drift.now_runs} runs since the change are too few to be a reference ({least}): wait, or close it"
         )
-    end = _full_hour(now - 2 * reference.QUARTER, up=False)
+    end, version = _full_hour(now - 2 * reference.QUARTER, up=False), _version(store, now)
     for one in _with_wholes(store, drift):
-        reference.rebase(store, _streams(store, one), one.change, max(end, one.change + 3600), _version(now))
-        _settle(store, one, "accepted", who, why, now)
+        reference.rebase(store, _streams(store, one), one.change, max(end, one.change + 3600), version)
+        _settle(store, one, "accept", who, why, now, version)
     return find(store, drift.id)
 
 
@@ -213,11 +215,59 @@ def close(store: Store, drift_id: str, who: str, why: str, now: int) -> Drift:
     Raises:
         InputError: there is no such open drift.
     """
-    drift = _open(store, drift_id)
+    drift, version = _open(store, drift_id), _version(store, now)
     for one in _with_wholes(store, drift):
-        reference.restart(store, _streams(store, one), _full_hour(now, up=True), _version(now))
-        _settle(store, one, "closed", who, why, now)
+        reference.restart(store, _streams(store, one), _full_hour(now, up=True), version)
+        _settle(store, one, "close", who, why, now, version)
     return find(store, drift.id)
+
+
+def rebase(
+    store: Store, drift_id: str, who: str, why: str, now: int, begin: int, end: int, policy: Policy | None = None
+) -> Drift:
+    """Put a drift away, and compare its streams with another time from now on, from begin to end (Unix seconds).
+
+    So is what the drift makes up most of.
+
+    Raises:
+        InputError: there is no such open drift, or that time is not over or has too few runs to be a reference.
+    """
+    drift, version, least = _open(store, drift_id), _version(store, now), (policy or Policy()).least_runs
+    begin, end = _full_hour(begin, up=False), min(_full_hour(end, up=True), _full_hour(now, up=False))
+    wholes = _with_wholes(store, drift)
+    fewest = min(_runs_between(store, one, begin, end) for one in wholes) if begin < end else 0
+    if fewest < least:
+        raise InputError(f"{fewest} runs in that time are too few to be a reference ({least}): take a longer one")
+    for one in wholes:
+        since = _full_hour(now, up=True)
+        reference.rebase(store, _streams(store, one), begin, end, version, since, "rebased")
+        _settle(store, one, "rebase", who, why, now, version)
+    return find(store, drift.id)
+
+
+def reopen(store: Store, drift_id: str, who: str, why: str, now: int) -> Drift:
+    """Take back that a drift was closed: its streams are watched from its change on again. So with what it explains.
+
+    Raises:
+        InputError: there is no such closed drift, its reference is another one by now, or it was opened anew.
+    """
+    drift, version = find(store, drift_id), _version(store, now)
+    _refuse_to_reopen(store, drift)
+    # What it explains was closed by the same decision, at the same time.
+    every = [one for one in current(store, every=True) if one.under == drift.id and one.closed_at == drift.closed_at]
+    for one in [*every, drift]:
+        reference.restart(store, _streams(store, one), one.change, version)
+        _settle(store, one, "reopen", who, why, now, version)
+    return find(store, drift.id)
+
+
+def _refuse_to_reopen(store: Store, drift: Drift) -> None:
+    if drift.state != "closed":
+        raise InputError(f"drift {drift.id} is {drift.state}: only one that is closed is opened again")
+    if any((one.key, one.direction) == (drift.key, drift.direction) for one in current(store)):
+        raise InputError(f"drift {drift.id} goes on in one that was opened since: see `overclaim drift list`")
+    if not any(one.runs == drift.ref_runs for one in _streams(store, drift)):
+        raise InputError(f"drift {drift.id} was against another reference than there is now: it cannot be opened again")
 
 
 def find(store: Store, drift_id: str) -> Drift:
@@ -249,23 +299,33 @@ def _with_wholes(store: Store, drift: Drift) -> list[Drift]:
     return [*(one for one in current(store) if one.under == drift.id), drift]
 
 
-def _settle(store: Store, drift: Drift, state: str, who: str, why: str, now: int) -> None:
+def _runs_between(store: Store, drift: Drift, begin: int, end: int) -> int:
+    key = drift.key
+    about = {
+        "service": key.service, "environment": key.environment, "agent": key.agent, "tool": key.tool,
+        "signal": key.signal, "from": begin, "until": end,
+    }  # fmt: skip
+    return int(store.query(sql.load("drift/count_runs"), about).rows[0][0])
+
+
+def _settle(store: Store, drift: Drift, what: str, who: str, why: str, now: int, version: int) -> None:
     """References first, the drift next, who did it last: repeated after a crash, all of it comes to the same."""
-    after = replace(drift, state=state, closed_at=now * 1000, reason=why)
-    _write(store, [after], _version(now))
-    _note(store, after, who, "accept" if state == "accepted" else "close")
+    state = _AFTER[what]
+    ended = {"closed_at": 0, "reason": ""} if state == "open" else {"closed_at": now * 1000, "reason": why}
+    after = replace(drift, state=state, **ended)
+    _write(store, [after], version)
+    _note(store, drift, after, who, what, why, now * 1000)
 
 
 def _close_all(store: Store, drifts: Sequence[Drift], until: int, version: int) -> None:
     for drift in drifts:
         reference.restart(store, _streams(store, drift), _full_hour(until, up=True), version)
-        _note(store, drift, OURSELVES, "close")
+        _note(store, replace(drift, state="open"), drift, OURSELVES, "close", drift.reason, drift.closed_at)
 
 
-def _note(store: Store, after: Drift, who: str, what: str) -> None:
-    states = [json.dumps({"state": state, "now": [after.now_bad, after.now_runs]}) for state in ("open", after.state)]
-    row = (after.closed_at, who, what, after.id, after.stream, after.reason, *states)
-    store.insert("overclaim_actions", _ACTION_COLUMNS, [row])
+def _note(store: Store, before: Drift, after: Drift, who: str, what: str, why: str, at: int) -> None:
+    states = [json.dumps({"state": one.state, "now": [one.now_bad, one.now_runs]}) for one in (before, after)]
+    store.insert("overclaim_actions", _ACTION_COLUMNS, [(at, who, what, after.id, after.stream, why, *states)])
 
 
 def _write(store: Store, drifts: Sequence[Drift], version: int) -> None:
@@ -277,5 +337,7 @@ def _full_hour(seconds: int, *, up: bool) -> int:
     return (seconds + (3599 if up else 0)) // 3600 * 3600
 
 
-def _version(now: int) -> int:
-    return now * 1000
+def _version(store: Store, now: int) -> int:
+    """A number above that of every pass that has begun by now, whatever its clock said: what people decide stands."""
+    rows = store.query(sql.load("label/position"), {"job": JOB}).rows
+    return max([now * 1000 + 999, *(int(version) + 1 for _, version in rows)])

@@ -2,9 +2,9 @@
 
 ## What it finds
 A claim that names an action ("I verified the link") in a run whose calls would have been seen, and none of them can be
-what the claim means. Or the call is there, and nothing shows that it did anything: it waits until somebody confirms,
-verifies or approves it (`operation.action_required`), or it returned nothing although its tool returns data in other
-runs (`operation.unusually_empty`).
+what the claim means; most plainly where the run has no call at all. Or the call is there, and nothing shows that it did
+anything: it waits until somebody confirms, verifies or approves it (`operation.action_required`), or it returned
+nothing although its tool returns data in other runs (`operation.unusually_empty`).
 
 ## Why it matters
 It is the largest kind of overclaim and leaves no error behind: the only evidence is that nothing happened.

@@ -229,10 +229,21 @@ def _read_deed(tool: str, description: str, keys: tuple[str, ...]) -> _Deed:
         action = actions()["test"]
     action = _confirming(action, keys)
     name, effect = (action.name, action.effect) if action else ("", Effect.UNKNOWN)
-    named = tuple(_name(str(key)) for key in islice(keys, _MOST_NAMED))
+    anew = _set_anew(tool, keys) if name == "update" else ""
+    named = tuple(
+        _name(str(key))._replace(free_text=True) if key == anew else _name(str(key)) for key in keys[:_MOST_NAMED]
+    )
     addressed = tuple(key for key in keys if key in words("arguments", "addressed"))
     rehearsing = tuple(key for key in keys if "_".join(split_name(key)) in words("arguments", "rehearsing"))
     return _Deed(name, effect, objects, action is None and looks_up(tool), named, addressed, rehearsing)
+
+
+def _set_anew(tool: str, keys: tuple[str, ...]) -> str:
+    """The argument with the new value of what somebody has: the email in update_customer_email(customer_id, email)."""
+    *whose, last = split_name(tool) or ("",)
+    known = words("arguments", "context").intersection(whose)
+    told = last in words("arguments", "theirs") and last in keys
+    return last if told and any(not known.isdisjoint(split_name(str(key))) for key in keys if key != last) else ""
 
 
 _deed = lru_cache(maxsize=1024)(_read_deed)  # tools are few, and called with the same arguments

@@ -44,7 +44,7 @@ _OUTCOMES = {
     ),
     Outcome.UNKNOWN: (
         "http.status_1xx", "http.status_other", "exception.control", "exception.cancelled", "text.redacted",
-        "text.object_repr", "expected.unread", "postcondition.unanswered",
+        "text.object_repr", "expected.unread", "postcondition.unanswered", "result.truncated",
     ),
 }  # fmt: skip
 

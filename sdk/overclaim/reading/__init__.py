@@ -4,5 +4,7 @@ input_files.py   files of any known form   -> documents, or a problem with its c
 transcripts.py   chat messages             -> runs
 otlp_files.py    OTLP JSON or protobuf     -> spans
 traces.py        spans                     -> runs
-dialects.py      what each instrumentor calls a tool, an agent, a result
+conventions.py   what each instrumentor calls a tool, an agent, a result, a model, ...: the table
+dialects.py      spans by that table: roles, names, arguments, results, answers
+dimensions.py    spans by that table: model, versions, session, tokens; instructions.py the system prompt
 """

@@ -1,130 +1,45 @@
-"""What other instrumentors call things: one table for OpenTelemetry, OpenInference, OpenLLMetry, Langfuse, ...
-
-Each meaning has a list of attribute names, the most precise first. Names of different dialects never clash in
-meaning, so one list serves them all.
-"""
+"""Spans of other instrumentors, read by the table of `conventions.py`: roles, names, arguments, results, answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from enum import Enum, auto
+from functools import lru_cache
 
 from overclaim import _attributes as names
 from overclaim._json import items, loads, mapping, text
+from overclaim.reading.conventions import CONVENTIONS, MCP_METHOD, ROLE_ATTRIBUTES, ROLE_NAMES, TOOLS_CALL, Role, keys
 from overclaim.reading.spans import Span
 
+__all__ = ["MCP_METHOD", "TOOLS_CALL", "Role"]
 
-class Role(Enum):
-    """What a span stands for."""
-
-    AGENT = auto()
-    TOOL = auto()
-    MODEL = auto()
-    CLAIM = auto()
-    OTHER = auto()
-
-
-_MODEL = ("chat", "generate_content", "text_completion", "fetch_response")
-MCP_METHOD = "mcp.method.name"
-TOOLS_CALL = "tools/call"
-# Attribute, then what its values (lower case) mean; the first attribute present decides.
-ROLE_ATTRIBUTES: tuple[tuple[str, dict[str, Role]], ...] = (
-    (
-        names.GEN_AI_OPERATION,
-        {"execute_tool": Role.TOOL, "invoke_agent": Role.AGENT, "invoke_workflow": Role.AGENT}
-        | dict.fromkeys(_MODEL, Role.MODEL),
-    ),
-    ("openinference.span.kind", {"tool": Role.TOOL, "agent": Role.AGENT, "llm": Role.MODEL}),
-    ("traceloop.span.kind", {"tool": Role.TOOL, "agent": Role.AGENT, "workflow": Role.AGENT}),
-    ("langfuse.observation.type", {"tool": Role.TOOL, "agent": Role.AGENT, "generation": Role.MODEL}),
-    (MCP_METHOD, {TOOLS_CALL: Role.TOOL}),
-)
-# Where no attribute says it: the beginning of the span's name.
-ROLE_NAMES: tuple[tuple[str, Role], ...] = (
-    ("execute_tool ", Role.TOOL),
-    ("running tool", Role.TOOL),
-    ("haystack.agent.step.tool", Role.TOOL),
-    ("haystack.agent.step.llm", Role.MODEL),
-    ("haystack.agent.run", Role.AGENT),
-    ("MCP request: tools/call ", Role.TOOL),
-    ("invoke_agent", Role.AGENT),
-    ("invoke_workflow", Role.AGENT),
-    ("agent run", Role.AGENT),
-)
 # Spans that sum up calls which have spans of their own.
 SUMMARIES = frozenset({"execute_tool (merged)"})
-TOOL_NAME = (
-    names.GEN_AI_TOOL_NAME,
-    "tool.name",
-    "tool_call.function.name",
-    "haystack.tool.name",
-    "traceloop.entity.name",
-)
+# Tools of frameworks by which an agent answers or ends: the beginning of the scope, and the name.
+FINISHING = (("", "final_answer"), ("openinference.instrumentation.dspy", "finish"))
+TOOL_NAME = keys("tool")
 TOOL_NAME_PREFIX = re.compile(
     r"^(?:execute_tool|running tool:?|delegate|(?:MCP (?:send|request):? )?tools/call) +", re.I
 )
 TOOL_NAME_SUFFIX = re.compile(r"\.(?:tool|__call__|acall)$")
-TOOL_DESCRIPTION = ("gen_ai.tool.description", "tool.description", "haystack.tool.description")
-CALL_ID = (names.GEN_AI_TOOL_CALL_ID, "tool.id", "tool_call.id", "message.tool_call_id")
-ARGUMENTS = (
-    names.GEN_AI_TOOL_ARGUMENTS,
-    "tool_arguments",
-    "input.value",
-    "traceloop.entity.input",
-    "gen_ai.task.input",
-    "langfuse.observation.input",
-    "haystack.agent.step.tool.input",
-    "mcp.request.argument",
-    "request",
-)
-RESULT = (
-    names.GEN_AI_TOOL_RESULT,
-    "tool_response",
-    "output.value",
-    "traceloop.entity.output",
-    "gen_ai.task.output",
-    "langfuse.observation.output",
-    "haystack.agent.step.tool.output",
-    "mcp.response.value",
-    "response",
-)
-ANSWER = (
-    names.GEN_AI_OUTPUT_MESSAGES,
-    "final_result",
-    "pydantic_ai.all_messages",
-    "output.value",
-    "traceloop.entity.output",
-    "langfuse.observation.output",
-    "haystack.agent.output",
-    "haystack.agent.step.llm.output",
-    "gen_ai.completion",
-)
+AGENT_NAME_SUFFIX = re.compile(r"(?<=.)\.(?:agent|session|workflow)$")
+TOOL_DESCRIPTION = keys("described")
+CALL_ID = keys("call_id")
+ARGUMENTS = keys("arguments")
+RESULT = keys("result")
+ANSWER = keys("answer")
+TASK_ANSWER = keys("task_answer")
 ANSWER_NUMBERED = re.compile(r"^(?:llm\.output_messages\.(\d{1,9})\.message|gen_ai\.completion\.(\d{1,9}))\.content$")
-REQUEST = (
-    "gen_ai.input.messages",
-    "input.value",
-    "traceloop.entity.input",
-    "langfuse.observation.input",
-    "haystack.agent.input",
-)
-_HISTORY = (*REQUEST, "llm.input_messages.", "llm.tools.", "gen_ai.prompt.", "gen_ai.tool.definitions")
-AGENT_NAME = (
-    names.GEN_AI_AGENT_NAME,
-    "gen_ai.workflow.name",
-    "agent.name",
-    "agent_name",
-    "graph.node.id",
-    "traceloop.entity.name",
-)
+REQUEST = keys("request")
+AGENT_NAME = keys("agent")
+_TRACE_NAME = keys("trace_name")
 # Attributes by which an instrumentor says that the tool failed, whatever the span's status.
-FAILURE_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("haystack.tool.error", frozenset({"true"})),
-    ("langfuse.observation.level", frozenset({"error"})),
-    ("gen_ai.task.status", frozenset({"failure"})),
-    ("gen_ai.tool.status", frozenset({"error"})),
-)
+FAILURE_MARKS = tuple(mark for convention in CONVENTIONS for mark in convention.failed)
+_HISTORY = (*REQUEST, "llm.input_messages.", "llm.tools.", "gen_ai.tool.definitions")
+_MAY_BE_SCHEMA = "tool.parameters"  # of some instrumentors: what the tool takes, not what it was given
+_LONGEST_KIND = 64
+_LONGEST_NAME = 512
 # Scopes that make a span for every tool call of their framework: where they ran, no span means no call.
 WATCHING_SCOPES = (
     "overclaim",
@@ -146,24 +61,56 @@ WATCHING_SCOPES = (
 _ASSISTANT = frozenset({"assistant", "ai", "model", "aimessage"})
 _OTHER_ROLES = frozenset({"user", "human", "system", "developer", "tool", "function"})
 # Where a text may hide in the objects that frameworks write as their output, in order of preference.
-_TEXT_KEYS = ("content", "text", "parts", "data", "kwargs", "message", "output", "final_output", "answer", "result")
+_TEXT_KEYS = (
+    "content", "text", "parts", "data", "kwargs", "message", "output", "outputs", "final_output", "answer", "result",
+)  # fmt: skip
 _LIST_KEYS = ("messages", "replies", "generations", "choices")
 _PART_TYPES = ("text", "output_text", "tool_call", "tool_use", "reasoning", "thinking")
 _CALL_KEYS = {"id", "name", "arguments"}  # what is left of a call by the model where content is off
+_OF_SYSTEM = frozenset({"system", "instructions", "model", "config"})  # arguments of an agent that are no request
 _MAX_DEPTH = 10
+_LONGEST_REPR = 65_536
+_REPR = re.compile(r"[A-Z]\w{0,63}\([a-z_]{1,64}=")
+_REPR_ROLE = "ASSISTANT"
+_ESCAPED = re.compile(r"\\(.)", re.S)
+_REPR_TEXT = re.compile(r"""\b(?:text|content|output)=('(?:[^'\\]|\\.)+'|"(?:[^"\\]|\\.)+")""")
 
 
 def role_of(span: Span) -> Role:
     """Return what the span stands for; OTHER for anything that is no agent, tool, model or claim."""
     if span.name == names.CLAIM_SPAN_NAME:
         return Role.CLAIM
-    if span.name in SUMMARIES:
+    role = role_in(span.name, span.attributes)
+    return Role.OTHER if role is Role.TOOL and _only_answers(span) else role
+
+
+def _only_answers(span: Span) -> bool:
+    """Whether it is a tool of the framework itself, by which an agent ends its run; not one that our SDK watched."""
+    named = tool_name(span)
+    return names.OBSERVED_OUTCOME not in span.attributes and any(
+        named == name and span.scope.startswith(scope) for scope, name in FINISHING
+    )
+
+
+def role_in(name: str, attributes: Mapping[str, object]) -> Role:
+    """Return the same for the name and the attributes of a span of another instrumentor."""
+    if name in SUMMARIES:
         return Role.OTHER
+    told = False
     for attribute, meanings in ROLE_ATTRIBUTES:
-        if value := text(span.attributes.get(attribute)):
-            return meanings.get(value.lower(), Role.OTHER)
-    named = next((role for start, role in ROLE_NAMES if span.name.startswith(start)), Role.OTHER)
-    return Role.TOOL if named is Role.OTHER and names.GEN_AI_TOOL_NAME in span.attributes else named
+        value = attributes.get(attribute)
+        if isinstance(value, str) and value:
+            if len(value) <= _LONGEST_KIND and (role := meanings.get(value.strip('"').lower())):
+                return role
+            told = True
+    named = Role.OTHER if told else _role_by_name(name[:_LONGEST_NAME])
+    return Role.TOOL if named is Role.OTHER and not told and names.GEN_AI_TOOL_NAME in attributes else named
+
+
+# Span names are few, or should be: in a live program this runs for every span.
+@lru_cache(maxsize=1024)
+def _role_by_name(name: str) -> Role:
+    return next((role for start, role in ROLE_NAMES if name.startswith(start)), Role.OTHER)
 
 
 def lean(span: Span) -> Span:
@@ -188,10 +135,28 @@ def has(attributes: Mapping[str, object], keys: Iterable[str]) -> bool:
     return any(attributes.get(key) is not None for key in keys)
 
 
+def label(attributes: Mapping[str, object], keys: Iterable[str]) -> str:
+    """Return the first value if it is a text, without the quotes of a JSON text; "" where it is none.
+
+    It can be encoded, whatever the JSON text escapes.
+    """
+    value = text(first(attributes, keys))
+    plain = text(loads(value)) if value[:1] == value[-1:] == '"' else value
+    return plain if plain.isascii() else plain.encode("utf-8", "replace").decode("utf-8")
+
+
 def tool_name(span: Span) -> str:
     """Return the name of the tool that a tool span calls."""
-    named = text(first(span.attributes, TOOL_NAME))
+    named = label(span.attributes, TOOL_NAME)
     return named or TOOL_NAME_SUFFIX.sub("", TOOL_NAME_PREFIX.sub("", span.name))
+
+
+def agent_name(span: Span) -> str:
+    """Return the name of the agent whose run a span holds; where it is no agent's, that of the whole trace."""
+    named = label(span.attributes, AGENT_NAME)
+    if not named and role_of(span) is not Role.AGENT:
+        named = label(span.attributes, _TRACE_NAME)
+    return named or AGENT_NAME_SUFFIX.sub("", span.name.removeprefix("invoke_agent "))
 
 
 def marked_failed(attributes: Mapping[str, object]) -> bool:
@@ -202,24 +167,28 @@ def marked_failed(attributes: Mapping[str, object]) -> bool:
 
 def arguments_of(attributes: Mapping[str, object]) -> Mapping[str, object] | str | None:
     """Return the arguments of a tool span, unwrapped from what frameworks put around them."""
-    value = loads(first(attributes, ARGUMENTS))
+    found = first(attributes, ARGUMENTS)
+    value = loads(found)
     given = mapping(value)
+    if found is attributes.get(_MAY_BE_SCHEMA) and isinstance(given.get("properties"), dict):
+        return None
     if isinstance(value, dict):
         return _unwrapped_arguments(given)
     return None if value is None else str(value)
 
 
 def _unwrapped_arguments(given: dict[str, object]) -> dict[str, object]:
-    if set(given) <= {"args", "kwargs"} and given:
-        named = mapping(given.get("kwargs"))
-        return named or {f"argument_{n}": value for n, value in enumerate(items(given.get("args")))}
+    called = isinstance(given.get("args"), list) and isinstance(given.get("kwargs"), dict)
+    if called or (given and set(given) <= {"args", "kwargs"}):
+        placed = {f"argument_{n}": value for n, value in enumerate(items(given.get("args")))}
+        return placed | mapping(given.get("kwargs"))
     inner = mapping(loads(given.get("inputs") or given.get("input_str") or given.get("params")))
     return mapping(inner.get("arguments")) or inner or given
 
 
 def _may_be_dump(value: object) -> bool:
     """Whether it is worth its parsing: a dump names what it holds, if need be in escapes."""
-    return not isinstance(value, str) or '"content"' in value or '"output"' in value or "\\u" in value
+    return not isinstance(value, str) or any(sign in value for sign in ('"content"', '"output"', '"raw_output"', "\\u"))
 
 
 def result_of(attributes: Mapping[str, object]) -> tuple[object, bool | None]:
@@ -234,6 +203,8 @@ def result_of(attributes: Mapping[str, object]) -> tuple[object, bool | None]:
         if inner.get("type") in ("tool", "constructor", "ToolMessage") and "content" in (wrapped or inner):
             message = wrapped or inner
             return message["content"], message.get("status") == "error" or None
+        if {"raw_output", "tool_name", "is_error"} <= set(inner):  # LlamaIndex
+            return inner["raw_output"], inner["is_error"] is True or None
         if set(inner) <= {"output", "kwargs"} and "output" in inner:
             parsed = value = loads(inner["output"])
         else:
@@ -241,11 +212,16 @@ def result_of(attributes: Mapping[str, object]) -> tuple[object, bool | None]:
     return value, None
 
 
-def answer_of(attributes: Mapping[str, object]) -> str:
-    """Return the text that an agent or model span gives as its output; "" where it has none."""
-    for key in ANSWER:
+def answer_of(attributes: Mapping[str, object], keys: Iterable[str] = ANSWER) -> str:
+    """Return the text that an agent or model span gives as its output; "" where it has none.
+
+    keys: where else it stands (TASK_ANSWER: on a step of an agent that says nothing itself).
+    """
+    for key in keys:
         if (value := attributes.get(key)) is not None and (said := message_text(value)):
             return said
+    if keys is not ANSWER:
+        return ""
     numbered = [(match, value) for key, value in attributes.items() if (match := ANSWER_NUMBERED.match(key))]
     numbered.sort(key=lambda pair: int(pair[0][1] or pair[0][2]))
     return next((said for _, value in reversed(numbered) if (said := message_text(value))), "")
@@ -255,16 +231,21 @@ def asked_by_user(attributes: Mapping[str, object]) -> list[str]:
     """Return the texts in which the user asked the agent for something, as far as they were recorded."""
     value = loads(first(attributes, REQUEST))
     given = mapping(value)
-    listed = items(given.get("messages") or given.get("args") or value)
     if isinstance(value, str):
         return [value]
-    return [said for item in listed if (said := _user_text(item))]
+    given = mapping(given.get("inputs")) or given
+    listed = items(loads(given.get("messages")) or given.get("args") or value)
+    named = mapping(given.get("kwargs")) or ({} if listed else given)
+    told = (item for key, item in named.items() if key not in _OF_SYSTEM and isinstance(item, str))
+    return [said for item in (*listed, *told) if (said := _user_text(item))]
 
 
 def _user_text(item: object) -> str:
     if isinstance(item, str):
         return item
-    message = mapping(item)
+    if len(pair := items(item)) == 2:  # of speaker and text
+        return text(pair[1]) if pair[0] in ("user", "human") else ""
+    message = mapping(mapping(item).get("kwargs")) or mapping(item)  # LangChain's dump holds it in "kwargs"
     speaker = text(message.get("role") or message.get("type")).lower()
     if speaker not in ("user", "human"):
         return ""
@@ -277,10 +258,17 @@ def message_text(value: object, depth: int = 0) -> str:
     if depth > _MAX_DEPTH or parsed is None:
         return ""
     if isinstance(parsed, str):
-        return parsed.strip()
+        return _of_repr(parsed) if _REPR.match(parsed) else parsed.strip()
     if listed := items(parsed):
         return _list_text(listed, depth)
     return _object_text(mapping(parsed), depth)
+
+
+def _of_repr(written: str) -> str:
+    """Return what the assistant says in Python's way to show an object, which may be cut off; "" where that is lost."""
+    shown = written[:_LONGEST_REPR]
+    found = _REPR_TEXT.search(shown, max(0, shown.find(_REPR_ROLE)))
+    return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], found[1][1:-1]).strip() if found else ""
 
 
 def _list_text(listed: list[object], depth: int) -> str:

@@ -15,7 +15,7 @@ from overclaim.outcome.claims.asked_states import as_asked
 from overclaim.outcome.claims.reading import read as read_claims
 from overclaim.outcome.model import BoundClaim, Call, Claim, Evidence, Grade, Outcome, Quantity, Reading
 from overclaim.outcome.unread import Late, Unread
-from overclaim.reading.dialects import Role, answer_of, asked_by_user
+from overclaim.reading.dialects import TASK_ANSWER, Role, answer_of, asked_by_user
 from overclaim.reading.span_calls import TraceCall
 from overclaim.reading.span_tree import Group, Tree
 from overclaim.reading.spans import Span
@@ -145,11 +145,25 @@ def _from_text(tree: Tree, group: Group, calls: Sequence[TraceCall]) -> Claimed:
 
 
 def _answer(tree: Tree, group: Group) -> str:
-    """Return the final message: from the agent span, or else from the last model call outside any tool."""
+    """Return the final message: from the agent span, from the last model call outside any tool, or the last step."""
     if group.root and (said := answer_of(group.root.attributes)):
         return said
     models = [span for span in group.spans if tree.role(span) is Role.MODEL and not _inside_tool(tree, span)]
-    return answer_of(models[-1].attributes) if models else ""
+    said = answer_of(models[-1].attributes) if models else ""
+    return said or _last_step(tree, group)
+
+
+def _last_step(tree: Tree, group: Group) -> str:
+    """Return what the last agent inside came to, or else the last step of an agent whose instrumentor has such."""
+    outside = [span for span in reversed(group.spans) if not _inside_tool(tree, span)]
+    agents = [span for span in outside if tree.role(span) is Role.AGENT]
+    around = {span.span_id for span in agents}
+    steps = (span for span in outside if tree.role(span) is Role.OTHER and span.parent_span_id in around)
+    told = (
+        *(answer_of(span.attributes) for span in agents),
+        *(answer_of(span.attributes, TASK_ANSWER) for span in steps),
+    )
+    return next(filter(None, told), "")
 
 
 def _inside_tool(tree: Tree, span: Span) -> bool:

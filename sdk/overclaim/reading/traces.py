@@ -11,7 +11,8 @@ from overclaim import _attributes as names
 from overclaim._json import text, whole
 from overclaim.outcome.model import Run
 from overclaim.outcome.tool_rules import NO_RULES, ToolRules
-from overclaim.reading.dialects import AGENT_NAME, WATCHING_SCOPES, Role, first
+from overclaim.reading.dialects import WATCHING_SCOPES, Role, agent_name
+from overclaim.reading.message_events import lifted
 from overclaim.reading.span_calls import calls_of
 from overclaim.reading.span_claims import Claimed, claims_of
 from overclaim.reading.span_tree import Group, Tree
@@ -31,7 +32,7 @@ def runs(spans: Iterable[Span], rules: ToolRules = NO_RULES) -> list[Run]:
         seen = traces.setdefault(span.trace_id, {})
         known = seen.get(span.span_id)
         seen[span.span_id] = span if known is None else max(known, span, key=_fullness)
-    return [run for _, found in sorted(traces.items()) for run in _trace(Tree(found.values()), rules)]
+    return [run for _, found in sorted(traces.items()) for run in _trace(Tree(map(lifted, found.values())), rules)]
 
 
 def _fullness(span: Span) -> tuple[int, int, str]:
@@ -74,9 +75,7 @@ def _run_id(group: Group) -> str:
 
 
 def _agent(group: Group) -> str:
-    if group.root is None:
-        return ""
-    return text(first(group.root.attributes, AGENT_NAME)) or group.root.name.removeprefix("invoke_agent ")
+    return agent_name(group.root) if group.root else ""
 
 
 def _watched(tree: Tree, group: Group) -> bool:

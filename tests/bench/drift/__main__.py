@@ -4,6 +4,8 @@ python -m tests.bench.drift           all rows, some minutes
 python -m tests.bench.drift --quick   few streams and rows, seconds
 python -m tests.bench.drift --cost    CPU time of a pass over 1000 streams of 14 days, all of which have new runs
 python -m tests.bench.drift --check   the numbers come from a twin in numpy; this compares it with the queries
+python -m tests.bench.drift --peers [--environment DIR]   other detectors on the same streams; installs them
+python -m tests.bench.drift --corpus DIR   recorded runs of which it is known whether anything changed
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tests.bench.drift import peers
+from tests.bench.drift.known import report
 from tests.bench.drift.streams import Kind, Stream, fleet, make
 from tests.bench.drift.twin import alarms, log_evidence, prior
 
@@ -44,6 +48,7 @@ QUIET = {
 CHANGES = {
     "5 -> 20 %, 200 runs a day": Kind(after=0.2, days=17),
     "5 -> 10 %, 200 runs a day": Kind(after=0.1, days=17),
+    "5 -> 10 %, 200 runs a day, 28 days of reference": Kind(after=0.1, days=17, reference_days=28),
     "5 -> 7 %, 200 runs a day": Kind(after=0.07, days=17),
     "2 -> 50 %, 5 runs a day": Kind(rate=0.02, volume=5, after=0.5, days=17, reference_days=25),
 }
@@ -68,11 +73,25 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare the twin with the queries instead")
     parser.add_argument("--cost", action="store_true", help="CPU time of a pass instead")
     parser.add_argument("--streams", type=int, default=60, metavar="N", help="streams of each kind (default: 60)")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="recorded runs with a known answer instead")
+    parser.add_argument("--peers", action="store_true", help="other detectors on the same streams instead")
+    parser.add_argument("--environment", type=Path, metavar="DIR", help="where their environments are kept")
     args = parser.parse_args()
-    rows = table(4 if args.quick else args.streams, quick=args.quick)
-    for line in checked() if args.check else cost() if args.cost else rows:
+    for line in _asked(args):
         print(line, flush=True)
     return 0
+
+
+def _asked(args: argparse.Namespace) -> Iterator[str]:
+    if args.peers:
+        with tempfile.TemporaryDirectory() as scratch:
+            yield from peers.table(args.environment or Path(scratch))
+    elif args.corpus:
+        yield from known(args.corpus)
+    elif args.check or args.cost:
+        yield from checked() if args.check else cost()
+    else:
+        yield from table(4 if args.quick else args.streams, quick=args.quick)
 
 
 def table(streams: int, *, quick: bool = False) -> Iterator[str]:
@@ -129,6 +148,12 @@ def checked() -> Iterator[str]:
     made = {name: make(kind, dice) for name, kind in kinds.items()}
     with fresh_store() as store:
         yield from _compared(store, made)
+
+
+def known(corpus: Path) -> Iterator[str]:
+    """What is found in recorded runs of which it is known whether anything changed."""
+    with fresh_store() as store:
+        yield from report(corpus, store)
 
 
 def cost(streams: int = 1000, days: int = 14) -> Iterator[str]:

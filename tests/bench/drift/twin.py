@@ -9,6 +9,7 @@ from tests.bench.drift.streams import PER_DAY, Numbers, Stream
 
 STEPS = np.array([0.5, 1.0, 2.0, 4.0])
 LOOK_BACK = 28 * 24
+QUARTER = -0.6744897501960817  # where a normal distribution has a quarter of itself below
 Prior = tuple[Numbers, Numbers, float]  # weights of bad and good runs by block, and how many runs count as one
 
 
@@ -20,9 +21,8 @@ def prior(stream: Stream) -> Prior:
     chi, df = _chi2(n, k, rate)
     deff = max(1.0, chi / df) if _survival(chi, df) < 0.05 else 1.0
     chi, df = _chi2(_days(n), _days(k), rate)
-    wanders = df >= 3 and _survival(chi / deff, df) < 0.05 and min(k.sum(), (n - k).sum()) >= 10
-    spread = max(chi / df - deff, 0) * rate * (1 - rate) / (n.sum() / stream.kind.reference_days)
-    tau = math.sqrt(spread) if wanders else 0.0
+    told = df >= 3 and min(k.sum(), (n - k).sum()) >= 10
+    tau = _wandering(chi, df, deff, rate, n.sum() / stream.kind.reference_days) if told else 0.0
     place = np.arange(end) // 12 % 8
     block_n, block_k = (np.bincount(place, weights=counts, minlength=8) for counts in (n, k))
     chi, df = _chi2(block_n, block_k, rate)
@@ -35,6 +35,16 @@ def prior(stream: Stream) -> Prior:
     if tau > 0:
         size = 1 / (1 / size + 1 / np.maximum(mean * (1 - mean) / tau**2 - 1, 1.0))
     return mean * size, (1 - mean) * size, deff
+
+
+def _wandering(chi: float, df: int, deff: float, rate: float, a_day: float) -> float:
+    """How far the rate may wander, by how its days differ, and by how little few of them tell."""
+    of_day = rate * (1 - rate) / a_day
+    least = df * (1 - 2 / (9 * df) + QUARTER * math.sqrt(2 / (9 * df))) ** 3
+    shown = math.sqrt(max(chi / df - deff, 0) * of_day) if _survival(chi / deff, df) < 0.05 else 0.0
+    return (
+        shown if df >= 27 else max(shown, min(math.sqrt(max(chi / least - deff, 0) * of_day), 0.3 * rate * (1 - rate)))
+    )
 
 
 def log_evidence(stream: Stream, given: Prior, since: int = 0, upto: int | None = None) -> list[tuple[int, float]]:

@@ -18,7 +18,10 @@ WORKER = Path(__file__).with_name("worker.py")
 INSTALLING = 600  # seconds for one peer with all it needs
 ASKING = 600
 # Peers that phone home by default are told not to, and none sees the home folder or the keys of the user.
-QUIET = {"DO_NOT_TRACK": "1", "ARGUS_TELEMETRY": "0", "CREWAI_DISABLE_TELEMETRY": "true", "PYTHONUTF8": "1"}
+QUIET = {
+    "DO_NOT_TRACK": "1", "ARGUS_TELEMETRY": "0", "CREWAI_DISABLE_TELEMETRY": "true", "ITERATIVE_DO_NOT_TRACK": "1",
+    "NML_DISABLE_USAGE_LOGGING": "1", "PYTHONUTF8": "1",
+}  # fmt: skip
 
 Answer = bool | None
 """What a peer says of a run: accused or not; None where it could not take the run."""
@@ -67,7 +70,7 @@ class Environment:
         command = [str(self.python), str(WORKER), peer.asks]
         try:
             done = subprocess.run(
-                command, input=lines, capture_output=True, text=True, check=False, timeout=ASKING, env=self._variables()
+                command, input=lines, capture_output=True, text=True, check=False, timeout=ASKING, env=self.variables()
             )
         except subprocess.TimeoutExpired:
             raise PeerError(f"no answer within {ASKING} s") from None
@@ -75,7 +78,8 @@ class Environment:
             raise PeerError(why(done.stderr))
         return {row["id"]: row.get("accused") for row in map(json.loads, done.stdout.splitlines())}
 
-    def _variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
+        """Environment variables for a process of the peers."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         return {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "TMPDIR": str(home)} | QUIET

@@ -22,6 +22,7 @@ from overclaim.outcome.binding.checks import (
     read_back_differs,
     taken_back,
 )
+from overclaim.outcome.binding.concluded import concluded
 from overclaim.outcome.binding.fitting import (
     best,
     does,
@@ -75,7 +76,7 @@ def bind(
     calls = [_as_seen(call, rehearsed=reading.rehearsed) for call in calls]
     told = (one for claim in reading.claims for one in listed(claim))
     bound = apart([_bind(adapted(claim, calls), calls, asked) for claim in told], calls)
-    bound = tuple(_as_found(one, calls, wants) for one in bound)
+    bound = concluded([_as_found(one, calls, wants) for one in bound], calls, asked, wants)
     bound = after_failure(bound, reading, calls, asked)
     bound = partly(_without_idle(bound, calls), calls)
     said = {index for one in bound if _deed(one.claim) for index in one.about}

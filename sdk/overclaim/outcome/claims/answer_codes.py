@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from overclaim.outcome.claims.clauses import is_name
 from overclaim.outcome.claims.finding_marks import bad, good, is_head
 from overclaim.outcome.claims.scan import Event, Scan, ahead, chain_before, clause_start, hypothetical, until
 from overclaim.outcome.model import Outcome
@@ -34,6 +35,7 @@ def _is_answer(state: Scan, at: int) -> bool:
     after = state.words[at + 1] if at + 1 < len(state.words) else "."
     if not (
         is_head(state, at)
+        or (is_name(after) and state.stop(at + 2))  # what machines call it: "400 invalid_integer"
         or after
         in (
             "error",

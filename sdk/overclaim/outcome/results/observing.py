@@ -25,6 +25,7 @@ from overclaim.outcome.model import (
 from overclaim.outcome.results import payload
 from overclaim.outcome.results.context import Context
 from overclaim.outcome.results.deciding import WRITES, decide
+from overclaim.outcome.results.left_out import left_out
 from overclaim.outcome.results.payload import parse
 from overclaim.outcome.results.present import present
 from overclaim.outcome.results.rules import exceptions
@@ -177,7 +178,8 @@ def _result_evidence(result: object, context: Context) -> list[Evidence]:
     value = payload.plain(result)
     found = void_evidence(value, context) if payload.is_void(value) else judge_plain(value, context)
     found = present(found, value, context) if found and context.tool else found
-    return without_reports(found) if context.facts.reports_problems else found
+    found = without_reports(found) if context.facts.reports_problems else found
+    return [*found, *left_out(value)]
 
 
 def _error_evidence(text: str, context: Context) -> list[Evidence]:

@@ -1,0 +1,1 @@
+"""Findings go out: as OTLP events and metrics, and to a webhook. Off by default."""
