@@ -17,6 +17,7 @@ from typing import Final, NoReturn, Protocol
 
 # Ten seconds is what container engines give; the rest of it is for whatever else must end.
 STOP_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 1.0
 
 
 class Startable(Protocol):
@@ -48,19 +49,23 @@ class Lifetime:
         """
         started = _in_a_thread(server.start)
         started.add_done_callback(lambda _: self._wake.set())
-        self._wake.wait()
+        self._wait_for(started.done)
         if self._told:
             return self._stop(server, started)
         started.result()
         self._wake.clear()
         try:
             ready()
-            while not self._told:
-                self._wake.wait()
+            self._wait_for(lambda: False)
         except BaseException:
             server.stop()
             raise
         return self._stop(server, started)
+
+    def _wait_for(self, done: Callable[[], bool]) -> None:
+        """Wait for a signal, or until it is done. A signal that another thread is given does not end a wait."""
+        while not (self._told or done()):
+            self._wake.wait(_LOOK_SECONDS)
 
     def _stop(self, server: Startable, started: Future[object]) -> int:
         print("overclaim serve: stopping", file=sys.stderr, flush=True)
