@@ -16,6 +16,8 @@ from starlette.routing import Route
 from overclaim._errors import InputError
 from overclaim_collector.addresses import listening_socket, with_port
 from overclaim_collector.config import ServeConfig
+from overclaim_collector.pages.page import Sources
+from overclaim_collector.pages.site import Site
 from overclaim_collector.receivers.grpc import GrpcReceiver, port_in_use
 from overclaim_collector.receivers.grpc_auth import TokenInterceptor
 from overclaim_collector.receivers.http import HttpReceiver
@@ -104,7 +106,9 @@ class Front:
         probes = self.pool("overclaim-probe", 1)
         health = Health(store, status.details, status.metrics, status.has_room, stopping, probes)
         receiver = HttpReceiver(ingest, self.pool("overclaim-http-worker", _WORKERS), onward)
-        return [*receiver.routes(), *api.routes(), *clickhouse.routes(store, queries, api.about), *health.routes()]
+        site = Site(Sources(store, status.details), queries)
+        asked = clickhouse.routes(store, queries, site.overview)
+        return [*receiver.routes(), *api.routes(), *asked, *site.routes(), *health.routes()]
 
     def pool(self, name: str, size: int) -> ThreadPoolExecutor:
         """Threads that go when the server stops."""

@@ -138,13 +138,17 @@ def test_a_store_in_use_names_its_owner(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_the_address_says_what_answers_there(serve: Serve, tmp_path: Path) -> None:
-    """A browser on the address printed gets words: what this is, its version, each endpoint, where findings are."""
+    """A browser on the address printed gets a page, and on its status page the version and each endpoint."""
     _, addresses = serve(tmp_path / "store")
-    answer = httpx.get(addresses["http"], headers={"accept": "text/html,*/*"}, trust_env=False)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    first, status = (
+        httpx.get(addresses["http"] + path, headers={"accept": "text/html,*/*"}, trust_env=False)
+        for path in ("/", "/status")
+    )
+    assert (first.status_code, first.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "overclaim.instrument()" in first.text
     endpoints = ("/v1/traces", "/api/query", "/api/owner", "/metrics", "/healthz", "/readyz")
-    for word in (__version__, "report claims", *endpoints):
-        assert word in answer.text
+    for word in (__version__, *endpoints):
+        assert word in status.text
     foreign = httpx.get(addresses["http"], headers={"host": "evil.example"}, trust_env=False)
     assert foreign.status_code == 403
 

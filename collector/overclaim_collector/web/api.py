@@ -1,4 +1,4 @@
-"""The HTTP endpoints for people and tools: who owns the store, and read-only SQL.
+"""The HTTP endpoints for people and tools: who owns the store, read-only SQL, and decisions on drifts.
 
 A web page in a browser on this machine must not reach the SQL: so a JSON content type is demanded (which browsers send
 across origins only with permission), beside what guard.py asks of every request.
@@ -9,22 +9,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from overclaim._errors import StoreError
-from overclaim._version import __version__
+from overclaim._errors import InputError, StoreError
 from overclaim_collector.receivers.bodies import body, drain
 from overclaim_collector.refusal import RETRY_AFTER_SECONDS, Reason, Refusal, unavailable
+from overclaim_detectors.drift.actions import action, perform
 from overclaim_detectors.store import MAX_ANSWER, QueryError, Store
 
 MAX_QUESTION: Final = 1 << 20
+MAX_DECISION: Final = 16 << 10
 QUESTION_SECONDS: Final = 10.0
 SENDING_SECONDS: Final = 120.0
 MAX_WAITING: Final = 64
@@ -32,20 +34,9 @@ _PIECE: Final = 256 << 10
 _NO_MEMORY: Final = 241
 _AGAIN: Final = {"Retry-After": str(RETRY_AFTER_SECONDS)}
 
+_Result = TypeVar("_Result")
+
 _log = logging.getLogger(__name__)
-_ABOUT = f"""\
-overclaim {__version__}: a collector that finds where AI agents claim more than they did.
-
-POST /v1/traces   spans over OTLP/HTTP (protobuf or JSON); agents: OTEL_EXPORTER_OTLP_ENDPOINT = this address
-POST /api/query   one read-only statement: {{"sql": "SELECT ...", "params": {{"name": "value"}}}} as application/json
-GET  /?query=SQL  the same as a ClickHouse server answers it, for clickhouse-connect, Grafana and curl; /ping too
-GET  /api/owner   this process, its store, how its detectors do
-GET  /metrics     for Prometheus
-GET  /healthz     whether the process lives, and what was counted since its start
-GET  /readyz      whether data are taken
-
-Findings, in a terminal of this machine: overclaim report claims
-"""
 
 
 class Api:
@@ -65,11 +56,8 @@ class Api:
         return [
             Route("/api/owner", self.owner, methods=["GET"]),
             Route("/api/query", self.query, methods=["POST"]),
+            Route("/api/drifts", self.decide, methods=["POST"]),
         ]
-
-    async def about(self, _: Request) -> Response:
-        """What answers here, in words, for whoever opens the address in a browser."""
-        return PlainTextResponse(_ABOUT)
 
     async def owner(self, _: Request) -> Response:
         """Which process has the store, where it answers, and how its detectors do."""
@@ -77,11 +65,29 @@ class Api:
 
     async def query(self, request: Request) -> Response:
         """Answer {"sql": ..., "params": {...}} with {"columns": [...], "rows": [[...], ...]}."""
+
+        async def answered(text: bytes) -> Response:
+            return self._sent(await self._work(self._store.answer, *_question(text)))
+
+        return await self._answer(request, MAX_QUESTION, answered)
+
+    async def decide(self, request: Request) -> Response:
+        """Do {"what": "accept", "drift": ID, "why": ..., "who": ...}, and answer with what the drift is then."""
+
+        async def decided(text: bytes) -> Response:
+            wanted = action(_object(text))
+            done = await self._work(perform, self._store, wanted, int(time.time()))
+            _log.warning("drift %s: %s by %r", done.drift, wanted.what, wanted.who)
+            return JSONResponse(done.fields())
+
+        return await self._answer(request, MAX_DECISION, decided)
+
+    async def _answer(self, request: Request, most: int, answered: Callable[[bytes], Awaitable[Response]]) -> Response:
+        """The answer to a body of JSON, of at most so many bytes, or why there is none."""
         if refused := _not_json(request):
             return refused
         try:
-            sql, params = _question(await body(request, MAX_QUESTION, QUESTION_SECONDS))
-            answer = await self._answered(sql, params)
+            return await answered(await body(request, most, QUESTION_SECONDS))
         except Refusal as refusal:
             await drain(request, QUESTION_SECONDS)
             again = _AGAIN if refusal.reason is Reason.UNAVAILABLE else None
@@ -90,13 +96,12 @@ class Api:
             # The whole engine has no memory left, whatever the statement.
             pressure = error.code == _NO_MEMORY and "(total)" in str(error)
             return JSONResponse({"error": str(error)}, 503 if pressure else 400, _AGAIN if pressure else None)
-        except ValueError as error:
+        except (ValueError, InputError) as error:
             return JSONResponse({"error": str(error)}, 400)
         except StoreError as error:
             return JSONResponse({"error": str(error)}, 503, _AGAIN)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        return self._sent(answer)
 
     def _sent(self, answer: bytes) -> Response:
         """The answer on its way, as long as there is room: slow readers must not pile up large ones."""
@@ -108,12 +113,13 @@ class Api:
     def _give_back(self, size: int) -> None:
         self._room += size
 
-    async def _answered(self, sql: str, params: Mapping[str, object]) -> bytes:
+    async def _work(self, work: Callable[..., _Result], *arguments: object) -> _Result:
+        """What asks the store, in a thread for that."""
         if self._waiting >= MAX_WAITING:
             raise unavailable("too many questions at once: ask again")
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._workers, self._store.answer, sql, params)
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
         finally:
             self._waiting -= 1
 
@@ -124,13 +130,17 @@ def _not_json(request: Request) -> Response | None:
     return JSONResponse({"error": "Content-Type must be application/json"}, 415)
 
 
-def _question(text: bytes) -> tuple[str, dict[str, object]]:
+def _object(text: bytes) -> dict[str, object]:
     try:
         data: object = json.loads(text)
         json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair is legal JSON and no legal text
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the body is not valid JSON: {error}") from error
-    fields = cast(dict[str, object], data) if isinstance(data, dict) else {}
+    return cast(dict[str, object], data) if isinstance(data, dict) else {}
+
+
+def _question(text: bytes) -> tuple[str, dict[str, object]]:
+    fields = _object(text)
     sql, params = fields.get("sql"), fields.get("params")
     if not isinstance(sql, str) or not isinstance(params, dict | None):
         raise ValueError('the body must be {"sql": "SELECT ...", "params": {"name": value}}')

@@ -16,11 +16,16 @@ _MOST: Final = 4
 
 
 class Role(IntEnum):
-    """What whoever asks has shown: nothing, a token for sending, or the token for everything."""
+    """What whoever asks has shown: nothing, a token for sending, or the token for everything.
+
+    Without tokens everybody is the owner. Who decides has really shown the owner's token, or the key that lies beside
+    the store: what is decided lasts, so being on this machine is not enough.
+    """
 
     ANONYMOUS = 0
     SENDER = 1
     OWNER = 2
+    DECIDER = 3
 
 
 # What each path asks for; a path that is not here asks for the most.
@@ -34,9 +39,18 @@ NEEDED: Final[Mapping[str, Role]] = {
     "/v1/metrics": Role.SENDER,
     "/v1development/profiles": Role.SENDER,
     "/": Role.OWNER,
+    "/findings": Role.OWNER,
+    "/findings/{id}": Role.OWNER,
+    "/runs/{id}": Role.OWNER,
+    "/drift": Role.OWNER,
+    "/rules": Role.OWNER,
+    "/rules/{id}": Role.OWNER,
+    "/status": Role.OWNER,
+    "/static/{name}": Role.OWNER,
     "/metrics": Role.OWNER,
     "/api/owner": Role.OWNER,
     "/api/query": Role.OWNER,
+    "/api/drifts": Role.DECIDER,
 }
 # gRPC services that ask for nothing; all others take data, and ask for a sender.
 OPEN_SERVICES: Final = ("/grpc.health.v1.Health/",)
@@ -53,15 +67,20 @@ def needed_by_method(method: str) -> Role:
 
 
 class Tokens:
-    """The tokens of a server. Without any, whoever can reach it may do everything."""
+    """The tokens of a server. Without any, whoever can reach it may do everything but decide."""
 
     def __init__(self, owner: str | None = None, sender: str | None = None) -> None:
         # Only marks are kept: of equal length, so that comparing them tells nothing of the tokens, not even theirs.
         self._key = secrets.token_bytes(32)
         self._owner = self._mark(owner or "") if owner else None
         self._sender = self._mark(sender) if sender else None
+        self._beside: bytes | None = None
         self._lock = threading.Lock()
         self.failures = 0
+
+    def accept_key(self, key: str) -> None:
+        """Let whoever shows this decide, too: it lies beside the store, for those who may read its files."""
+        self._beside = self._mark(key)
 
     @property
     def wanted(self) -> bool:
@@ -70,12 +89,14 @@ class Tokens:
 
     def role(self, shown: Iterable[str]) -> Role:
         """The highest role that one of these tokens gives."""
+        marks = [self._mark(token) for _, token in zip(range(_MOST), shown, strict=False)]
+        decider = [_same(marks, self._owner), _same(marks, self._beside)]
+        sender = _same(marks, self._sender)
+        if any(decider):
+            return Role.DECIDER
         if self._owner is None:
             return Role.OWNER
-        marks = [self._mark(token) for _, token in zip(range(_MOST), shown, strict=False)]
-        owner = [hmac.compare_digest(mark, self._owner) for mark in marks]
-        sender = [hmac.compare_digest(mark, self._sender or self._owner) for mark in marks]
-        return Role.OWNER if any(owner) else Role.SENDER if any(sender) else Role.ANONYMOUS
+        return Role.SENDER if sender else Role.ANONYMOUS
 
     def count_failure(self) -> None:
         """Somebody was refused for want of the right token."""
@@ -84,6 +105,12 @@ class Tokens:
 
     def _mark(self, token: str) -> bytes:
         return hmac.digest(self._key, token.encode("utf-8", "surrogatepass"), "sha256")
+
+
+def _same(marks: Iterable[bytes], wanted: bytes | None) -> bool:
+    """Whether one of the marks is the wanted one; all are compared."""
+    found = [hmac.compare_digest(mark, wanted) for mark in marks] if wanted else []
+    return any(found)
 
 
 def shown_in(authorization: str) -> str:

@@ -1,0 +1,1 @@
+"""The pages for people, at the address of the server."""
