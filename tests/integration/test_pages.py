@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from tests.support.fleet import filled
+from tests.support.fleet import filled, start_of_fleet
 
 from overclaim._errors import StoreError
 from overclaim_collector.config import ServeConfig
@@ -68,7 +68,7 @@ class Seen(HTMLParser):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose store holds a small fleet."""
-    directory, _ = filled(tmp_path_factory.mktemp("pages"))
+    directory = filled(tmp_path_factory.mktemp("pages"), start_of_fleet())
     with Server(ServeConfig(store=f"chdb://{directory}", http_port=0, grpc_port=0, detect=False)) as running:
         yield running
 
