@@ -18,7 +18,7 @@ from overclaim_collector.web.auth import Tokens
 from overclaim_collector.web.metrics import Metric, counter, gauge, histogram
 from overclaim_collector.writing.forward import Forwarder
 from overclaim_collector.writing.timed import BOUNDS
-from overclaim_detectors.hiding import without_password
+from overclaim_detectors.hiding import without_secrets
 
 _STATES = ("off", "running", "failing", "dead")
 _ITEMS = {
@@ -119,4 +119,4 @@ class Status:
 
 def command_line() -> str:
     """How this process was started, without the passwords of addresses."""
-    return without_password(" ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]]))
+    return without_secrets(" ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]]))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from overclaim._errors import StoreError
+from overclaim_detectors.hiding import without_secrets
 from overclaim_detectors.store import OwnedElsewhere
 
 FILE = "owner.json"
@@ -118,7 +119,7 @@ def _refuse_to_mix(path: Path) -> None:
 
 def _command() -> str:
     name = os.path.basename(sys.argv[0]) or "python"
-    return " ".join(("overclaim" if name == "__main__.py" else name, *sys.argv[1:]))[:200]
+    return without_secrets(" ".join(("overclaim" if name == "__main__.py" else name, *sys.argv[1:])))[:200]
 
 
 def _owned_elsewhere(path: Path) -> OwnedElsewhere:

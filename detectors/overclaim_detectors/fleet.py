@@ -84,14 +84,18 @@ class FleetJob:
         self._clock = clock
         self._seen = Seen(store)
         self._settled: int | None = None  # the newest change to a drift, where nothing else was new
-        self._due = time.monotonic() + FIRST_S
+        self._drifts: int | None = None  # the newest change to a drift that a pass has seen
+        self._due = self._glance = time.monotonic() + FIRST_S
 
     def when_due(self) -> FleetPass | None:
-        """A pass, if the last one was a quarter of an hour ago. An error is logged, and judging goes on."""
-        if time.monotonic() < self._due:
-            return None
+        """A pass, if the last one was a quarter of an hour ago, or a drift has changed since.
+
+        An error is logged, and judging goes on.
+        """
         done = None
         try:
+            if time.monotonic() < self._due and not self._drifts_changed():
+                return None
             done = self.once()
         except Exception as error:  # verdicts are worth more
             _log.warning("the rules about the fleet could not be asked: %s", error)
@@ -105,13 +109,24 @@ class FleetJob:
             StoreError: the store failed; the work is repeated at the next pass.
         """
         counted = self._seen.refresh(COUNTING_S)
-        drifts = int(self._store.query(sql.load("fleet/drifts_changed")).rows[0][0])
+        drifts = self._drifts = self._newest_drift()
         if not counted.whole or (not counted.hours and drifts == self._settled):
             return FleetPass(counted.hours, whole=counted.whole)
+        self._settled = None  # where the look fails, the next pass looks again
         done = self._look(counted.hours)
         # What has just arrived may not count yet: it does at the next pass, whether more arrives or not.
         self._settled = None if counted.hours else drifts
         return done
+
+    def _drifts_changed(self) -> bool:
+        """Whether people or a pass have decided something about drifts since the last pass; looks once a minute."""
+        if time.monotonic() < self._glance:
+            return False
+        self._glance = time.monotonic() + FIRST_S
+        return self._drifts is not None and self._drifts != self._newest_drift()
+
+    def _newest_drift(self) -> int:
+        return int(self._store.query(sql.load("fleet/drifts_changed")).rows[0][0])
 
     def _look(self, hours: int) -> FleetPass:
         now = int(self._clock())

@@ -73,7 +73,12 @@ calls AS (
             ),
             ('', '', '', '')
         ) AS Fact,
-        trim(concat(toString(Fact.1), ' ', substringUTF8(Fact.2, 1, 40))) AS Error
+        -- Names and codes only: findings go out, and content does not.
+        if(
+            match(Fact.2, '^([A-Za-z_][A-Za-z0-9_.]{0,39}|-?[0-9]{1,4})$'),
+            concat(toString(Fact.1), ' ', Fact.2),
+            toString(Fact.1)
+        ) AS Error
     FROM overclaim_calls FINAL
     WHERE
         Started >= toDateTime({earliest:UInt32}, 'UTC') - INTERVAL 1 HOUR

@@ -58,7 +58,10 @@ others AS (
         Called,
         groupArray(Began) AS Moments
     FROM firsts
+    WHERE Began >= toDateTime({until:UInt32}, 'UTC') - INTERVAL 57 DAY
     GROUP BY ServiceName, Environment, Caller, Called
+    -- So many are usual, and each would be compared with each.
+    HAVING count() <= 1000
 )
 
 SELECT

@@ -1,7 +1,8 @@
 -- What was seen in the runs that started in some hours, counted anew: one row per quarter of an hour in which they
 -- ended, kind, tool, value, and who ran. Runs of an agent without a name are left out.
 -- hours: their starts, Unix seconds, all between earliest and latest. version: the number of this count.
--- A kind of error is the type of an exception, the status of an answer, or else the rule that read it.
+-- A kind of error is the type of an exception, the status of an answer, or else the rule that read it: never a text,
+-- since findings go out and content does not.
 WITH
 runs AS (
     SELECT
@@ -35,8 +36,8 @@ calls AS (
         multiIf(
             Observed != 'failure' OR Grade = 'suspect', '',
             Said = '', Reason,
-            startsWith(Reason, 'http.status'), concat('HTTP ', Said),
-            startsWith(Reason, 'exception.') OR Reason = 'http.no_response', Said,
+            startsWith(Reason, 'http.status') AND match(Said, '^[0-9]{1,4}$'), concat('HTTP ', Said),
+            startsWith(Reason, 'exception.') AND match(Said, '^[A-Za-z_][A-Za-z0-9_.]{0,63}$'), Said,
             Reason
         ) AS Error
     FROM overclaim_calls FINAL

@@ -210,6 +210,16 @@ def test_what_is_over_closes_by_itself(drifted: Store) -> None:
     assert ("overclaim", "close", one.id) in drifted.query("SELECT Who, What, DriftId FROM overclaim_actions").rows
 
 
+def test_what_nobody_runs_any_more_closes(drifted: Store) -> None:
+    """Where no runs came for four weeks the drift is closed, and says why; a week without any changes nothing."""
+    one = overclaiming(drifted)
+    once(drifted, END + 7 * DAY)
+    assert states.find(drifted, one.id).state == "open"
+    once(drifted, END + 30 * DAY)
+    assert (states.find(drifted, one.id).state, states.find(drifted, one.id).reason) == ("closed", states.NO_RUNS)
+    assert states.current(drifted) == []
+
+
 @pytest.mark.parametrize(("id_", "message"), [("", "no drift"), ("zz", "no drift"), (None, "closed already")])
 def test_what_cannot_be_decided_is_said(drifted: Store, id_: str | None, message: str) -> None:
     """An unknown id, an empty one, and a drift that is closed already are named."""

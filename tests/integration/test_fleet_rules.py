@@ -86,6 +86,18 @@ def test_rules_fire_on_their_cases_and_on_no_others(store: Store) -> None:
     assert [row for row in rows if row[2] not in listed[row[1]]] == []
 
 
+@pytest.mark.parametrize("rule", ["exception.raised", "http.status_4xx", "flag.error_field"])
+def test_words_of_a_run_stay_out_of_findings(store: Store, rule: str) -> None:
+    """A failure that tells of a person is a new kind of error by the rule that read it: findings leave this place."""
+    failed = Case("", (call(0, "order", "failure", value="Anna has no card on file", rule=rule),))
+    usual = Stretch(Case("", (call(0, "order", "success"),)), -240, -1, 4)
+    put_labelled(store, list(fleet_runs(Case("", over_time=(usual, Stretch(failed, -3, -3))), 0, NOW)))
+    FleetJob(store, clock=lambda: LATER).once()
+    (stands,) = [row for row in found(store) if row[0] == "OC306"]
+    assert rule in str(stands)
+    assert "Anna" not in str(stands) + str(store.query(SEEN).rows)
+
+
 def history(number: int = 0) -> list[CaseRun]:
     """A tool that goes silent, and another that is new, in the runs of twenty days."""
     stretches = (Stretch(BOTH, -480, -60, 3), Stretch(ONE, -57, -3, 3), Stretch(NEW, -27, -27))

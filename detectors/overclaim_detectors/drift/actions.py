@@ -74,7 +74,8 @@ def perform(store: Store, one: Action, now: int) -> Done:
         InputError: there is no such drift, or it cannot be done to it.
         StoreError: the store failed; to do it again comes to the same.
     """
-    done = _perform(store, one, now)
+    with states.DECIDING:
+        done = _perform(store, one, now)
     return Done(one.what, done.id, done.state, done.sentence)
 
 

@@ -13,7 +13,7 @@ from overclaim_detectors.drift.budget import Budget, thresholds
 from overclaim_detectors.drift.detector import evaluate, keep
 from overclaim_detectors.drift.reference import QUARTER, Policy, Settling, markers, references
 from overclaim_detectors.drift.rollup import Rollup
-from overclaim_detectors.drift.states import Changed, advance
+from overclaim_detectors.drift.states import DECIDING, Changed, advance
 from overclaim_detectors.store import Store
 
 _log = logging.getLogger("overclaim.detect")
@@ -58,6 +58,7 @@ class DriftJob:
         self._clock = clock
         self._rollup = Rollup(store)
         self._settling = Settling(store, self._policy)
+        self._owed = set[int]()  # hours that were counted and not looked at yet
         self._due = time.monotonic() + FIRST_S
 
     def when_due(self) -> DriftPass | None:
@@ -86,7 +87,8 @@ class DriftJob:
         until = now // QUARTER * QUARTER - SETTLING
         last, number = self._position()
         counted = self._rollup.refresh(seconds)
-        hours = counted.hours
+        self._owed.update(counted.hours)
+        hours = sorted(self._owed)
         if counted.rest:
             return DriftPass(len(hours), rest=True)
         if not hours and (until <= last or not last):
@@ -95,6 +97,7 @@ class DriftJob:
         streams, changed = self._look(hours, last, until, version)
         done = {"job": JOB, "until": max(until, last) * 1000, "version": version}
         self._store.command(sql.load("label/advance"), done)
+        self._owed.clear()
         return DriftPass(len(hours), streams, changed.opened, changed.closed, changed.open)
 
     def _look(self, hours: list[int], last: int, until: int, version: int) -> tuple[int, Changed]:
@@ -109,7 +112,8 @@ class DriftJob:
         evidence = evaluate(self._store, streams, known, log_a, until)
         keep(self._store, evidence, until, version)
         self._store.command(sql.load("drift/note_states"), {"until": until, "version": version})
-        return len(streams), advance(self._store, evidence, released, until, version, version)
+        with DECIDING:
+            return len(streams), advance(self._store, evidence, released, until, version, version)
 
     def _position(self) -> tuple[int, int]:
         rows = self._store.query(sql.load("label/position"), {"job": JOB}).rows

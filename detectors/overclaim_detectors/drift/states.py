@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from overclaim._errors import InputError
 from overclaim_detectors import sql
 from overclaim_detectors.drift import reference
 from overclaim_detectors.drift.attribution import Causes, Part, causes
 from overclaim_detectors.drift.budget import difference
-from overclaim_detectors.drift.detector import CALM, Evidence
+from overclaim_detectors.drift.detector import CALM, LOOK_BACK, Evidence
 from overclaim_detectors.drift.reference import Marker, Policy, Reference
 from overclaim_detectors.drift.sentences import excess, sentence
 from overclaim_detectors.drift.signals import Key, severity
@@ -22,6 +23,7 @@ from overclaim_detectors.store import Store
 JOB = "drift"
 OURSELVES = "overclaim"
 CALM_AGAIN = "back to normal for 3 days"
+NO_RUNS = "no such runs for 28 days"
 LEAST_POINTS, LEAST_PART = 0.01, 0.1  # what surely changed, in points of one and as a part of the rate
 LEAST_LATE_RUNS = 20
 SAME_TIME = 24 * 3600
@@ -106,12 +108,16 @@ def _part(one: Mapping[str, Any] | Sequence[Any]) -> Part:
     return Part(*(one.values() if isinstance(one, Mapping) else one))
 
 
+# A pass and a decision, or two decisions, each read what is open and write what becomes of it: one after the other.
+DECIDING: Final = threading.Lock()
+
+
 def advance(
     store: Store, evidence: Sequence[Evidence], released: Sequence[Marker], until: int, now_ms: int, version: int
 ) -> Changed:
     """Open drifts where the evidence suffices, bring the open ones up to date, and close those that are over."""
     held = {(one.key, one.direction): one for one in current(store)}
-    after = dict(held)
+    after = _without_runs_closed(store, held, until, now_ms)
     for what, one in _strongest(evidence).items():
         before = held.get(what)
         if before is None and one.margin < 0:
@@ -127,6 +133,16 @@ def advance(
         sum(one.state != "open" for one in after.values()),
         sum(one.state == "open" for one in after.values()),
     )
+
+
+def _without_runs_closed(store: Store, held: Mapping[_What, Drift], until: int, now_ms: int) -> dict[_What, Drift]:
+    """What is held, with the drifts closed of which no runs came for as long as evidence is looked at."""
+    rows = store.query(sql.load("drift/without_runs"), {"since": until - LOOK_BACK}).rows
+    ended = {str(drift) for (drift,) in rows}
+    return {
+        what: replace(one, state="closed", closed_at=now_ms, reason=NO_RUNS) if one.id in ended else one
+        for what, one in held.items()
+    }
 
 
 def _strongest(evidence: Sequence[Evidence]) -> dict[_What, Evidence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 import time
@@ -34,7 +35,7 @@ class Courier:
         self.error = ""
         self._ledger = Ledger(store, sink.name, sink.severities)
         self._position = 0
-        self._noted = self._far = time.monotonic()
+        self._noted, self._far = -math.inf, time.monotonic()
         self._stop = threading.Event()
         self._news = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"overclaim-{sink.name}", daemon=True)

@@ -24,7 +24,7 @@ from overclaim_detectors.store import Store
 
 SERVICE: Final = "overclaim"
 EVERY_S: Final = 60.0
-MOST_SERIES: Final = 500
+MOST_AGENTS: Final = 100  # each has a series for each verdict
 _ACCUSES: Final = ("contradicted", "unsupported", "pending")
 _TIMEOUT_S: Final = 10.0
 _Labels = tuple[tuple[str, str], ...]
@@ -86,7 +86,7 @@ class Metrics:
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + self._every / 2
-        rows = self._store.query(sql.load("outgoing/verdicts"), {"most": MOST_SERIES}).rows
+        rows = self._store.query(sql.load("outgoing/verdicts"), {"most": MOST_AGENTS}).rows
         runs, bad = Counter[_Labels](), Counter[_Labels]()
         self._verdicts = {(*_who(*who), (names.VERDICT_LABEL, label)): count for *who, label, count in rows}
         for *who, label, count in rows:

@@ -6,6 +6,7 @@ import logging
 from typing import Any, Final
 
 import requests
+import urllib3
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from requests.structures import CaseInsensitiveDict
@@ -43,7 +44,11 @@ class OtlpSession(requests.Session):
         except requests.RequestException as error:
             self.said = f"{type(error).__name__}: {_plain(error)}"[:_LONGEST]
             raise
-        with_body = self._read(response)
+        try:
+            with_body = self._read(response)
+        except urllib3.exceptions.HTTPError as error:
+            self.said = f"{type(error).__name__}: {error}"[:_LONGEST]
+            raise requests.ConnectionError(self.said) from error
         self.status, self.said = with_body.status_code, f"HTTP {with_body.status_code}"
         return with_body
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Final
 from urllib.parse import SplitResult
 
@@ -31,23 +31,27 @@ class _Plain(HTTPConnection):
     """A connection to an address, whatever the host's name is."""
 
     address = ""
+    used: socket.socket | None = None  # `sock` is None as soon as an answer begins that ends with the connection
 
     def connect(self) -> None:
         """Connect to the address."""
-        self.sock = socket.create_connection((self.address, self.port), self.timeout)
+        self.sock = self.used = socket.create_connection((self.address, self.port), self.timeout)
 
 
 class _Tls(HTTPSConnection):
     """The same over TLS; the certificate must be the name's."""
 
     address = ""
+    used: socket.socket | None = None
     verified: ssl.SSLContext
 
     def connect(self) -> None:
         """Connect to the address, and have it prove that it is the host."""
         plain = socket.create_connection((self.address, self.port), self.timeout)
         # Known before the handshake, which must end in time as well.
-        self.sock = secure = self.verified.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
+        self.sock = self.used = secure = self.verified.wrap_socket(
+            plain, server_hostname=self.host, do_handshake_on_connect=False
+        )
         secure.do_handshake()
 
 
@@ -67,8 +71,7 @@ def post(
     try:
         connection.request("POST", url.path + (f"?{url.query}" if url.query else "") or "/", body, dict(headers))
         answer = connection.getresponse()
-        text = answer.read(_LARGEST_ANSWER).decode("utf-8", "replace")
-        return Answer(answer.status, answer.headers.get("Retry-After", ""), text)
+        return Answer(answer.status, answer.headers.get("Retry-After", ""), _text(answer))
     except (OSError, HTTPException, ValueError) as error:
         raise Undelivered(
             f"no answer within {SECONDS:.0f} s, or none of HTTP ({error or type(error).__name__})"
@@ -78,7 +81,15 @@ def post(
         connection.close()
 
 
-def _connection(url: SplitResult, address: str, context: ssl.SSLContext | None) -> HTTPConnection:
+def _text(answer: HTTPResponse) -> str:
+    """The beginning of what it says; a status is an answer, whatever becomes of the rest."""
+    try:
+        return answer.read(_LARGEST_ANSWER).decode("utf-8", "replace")
+    except (OSError, HTTPException, ValueError):
+        return ""
+
+
+def _connection(url: SplitResult, address: str, context: ssl.SSLContext | None) -> _Plain | _Tls:
     host = url.hostname or ""
     if url.scheme == "http" or context is None:
         plain = _Plain(host, url.port or 80, timeout=SECONDS)
@@ -89,8 +100,7 @@ def _connection(url: SplitResult, address: str, context: ssl.SSLContext | None) 
     return secure
 
 
-def _end(connection: HTTPConnection) -> None:
-    sock: socket.socket | None = connection.sock
-    if sock is not None:
+def _end(connection: _Plain | _Tls) -> None:
+    if (sock := connection.used) is not None:
         with suppress(OSError):
             socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS has one of its own, which is for its own thread
