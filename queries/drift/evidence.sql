@@ -2,7 +2,9 @@
 -- Each hour since the watch began is a candidate for the change. Its e-value is how much better the runs since then are
 -- told by a rate that moved (by one of Steps, in logits) than by what the reference lets expect (beta-binomial, one per
 -- block). LogSum is the logarithm of their sum: on average it takes exp(LogSum) hours without any change to get there
--- by chance, so an alarm at log A is one in A hours. The change began where the e-value is largest.
+-- by chance, so an alarm at log A is one in A hours. The change began where a rate that moved tells what came since
+-- better than the reference's own rate by most (Gain). That the reference's rate is unsure is left out there, since it
+-- would explain a long time better than a short one.
 -- An hour without runs has the e-value of the next one with runs; so that one weighs as many hours as it ends.
 -- Where a reference has parts, the evidence is the mean over those that are about the direction, so the parts together
 -- may be wrong as often as a stream with one; the part with the largest e-value is named, and the counts are its own.
@@ -151,6 +153,10 @@ evidence AS (
             A, B, Ns, Ks
         ) AS Unmoved,
         arrayMap((a, b) -> log(a / b), A, B) AS Logits,
+        arraySum(
+            (l, n, k) -> (-k * log1p(exp(-l)) - (n - k) * log1p(exp(l))),
+            Logits, Ns, Ks
+        ) AS Still,
         arrayMap(
             step -> arraySum(
                 (l, n, k) -> (
@@ -161,7 +167,8 @@ evidence AS (
             Steps
         ) AS Each,
         arrayMax(Each) AS Top,
-        Top + log(arraySum(v -> exp(v - Top), Each)) AS LogE
+        Top + log(arraySum(v -> exp(v - Top), Each)) AS LogE,
+        LogE + Unmoved - Still AS Gain
     FROM since
 ),
 
@@ -180,9 +187,9 @@ each AS (
         any(Largest) AS Peak,
         sum(Weight * exp(LogE - Largest)) AS Whole,
         max(Hour) AS Last,
-        max((LogE, -Hour, -toInt64(Part))) AS Best,
-        toUInt64(argMax(K, (LogE, -Hour))) AS Bad,
-        toUInt64(argMax(N, (LogE, -Hour))) AS Runs,
+        (max(LogE), -argMax(Hour, (Gain, -Hour)), -toInt64(Part)) AS Best,
+        toUInt64(argMax(K, (Gain, -Hour))) AS Bad,
+        toUInt64(argMax(N, (Gain, -Hour))) AS Runs,
         toUInt64(argMaxIf(K, N, Hour >= {recent:UInt32})) AS LateBad,
         toUInt64(maxIf(N, Hour >= {recent:UInt32})) AS LateRuns,
         max(Quarters) AS Ticks,

@@ -180,6 +180,10 @@ evidence AS (
             A, B, Ns, Ks
         ) AS Unmoved,
         arrayMap((a, b) -> log(a / b), A, B) AS Logits,
+        arraySum(
+            (l, n, k) -> (-k * log1p(exp(-l)) - (n - k) * log1p(exp(l))),
+            Logits, Ns, Ks
+        ) AS Still,
         arrayMap(
             step -> arraySum(
                 (l, n, k) -> (
@@ -190,7 +194,8 @@ evidence AS (
             Steps
         ) AS Each,
         arrayMax(Each) AS Top,
-        Top + log(arraySum(v -> exp(v - Top), Each)) AS LogE
+        Top + log(arraySum(v -> exp(v - Top), Each)) AS LogE,
+        LogE + Unmoved - Still AS Gain
     FROM pairs
 )
 
@@ -198,13 +203,25 @@ SELECT
     Stream,
     Direction,
     At,
-    max(LogE) + log(sum(Weight * exp(LogE - Highest))) AS LogSum,
-    argMax(Hour, (LogE, -Hour, -toInt64(Part))) AS ChangeAt
+    any(Peak) + log(sum(Whole)) AS LogSum,
+    argMax(Change, (Strongest, -Change, -toInt64(Part))) AS ChangeAt
 FROM (
     SELECT
-        *,
-        max(LogE) OVER (PARTITION BY Stream, Direction, At) AS Highest
-    FROM evidence
+        Stream,
+        Direction,
+        At,
+        Part,
+        any(Highest) AS Peak,
+        sum(Weight * exp(LogE - Highest)) AS Whole,
+        max(LogE) AS Strongest,
+        argMax(Hour, (Gain, -Hour)) AS Change
+    FROM (
+        SELECT
+            *,
+            max(LogE) OVER (PARTITION BY Stream, Direction, At) AS Highest
+        FROM evidence
+    )
+    GROUP BY Stream, Direction, At, Part
 )
 GROUP BY Stream, Direction, At
 ORDER BY Stream ASC, Direction ASC, At ASC

@@ -93,6 +93,14 @@ def test_a_change_of_model_is_told_in_one_sentence(drifted: Store) -> None:
     assert all(known[trace].label == "contradicted" and known[trace].at >= CHANGE for trace in traces)
 
 
+def test_a_drift_begins_where_the_rate_rose(store: Store) -> None:
+    """However the days since the change differ, it is dated to the first hour with runs after it, not to the worst."""
+    put(store, fleet(16, 86, 2, change_day=13.0, bad=(0.04, 0.45)))
+    once(store, MONDAY + 16 * DAY)
+    one = overclaiming(store)
+    assert (one.change, one.now_runs) == (MONDAY + 13 * DAY + OPENS, 258)
+
+
 def test_what_is_part_of_another_drift_is_not_told_twice(drifted: Store) -> None:
     """The failures of the agent are those of its one tool, so the tool is named, and the agent's stand below it."""
     shown, every = (run_report(drifted, "drift", replace(WINDOW, all=every)).dicts() for every in (False, True))

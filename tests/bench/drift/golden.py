@@ -191,11 +191,14 @@ def narrowed(a: float, b: float, tau: float) -> tuple[float, float]:
 
 
 def evidence(one: dict[str, Any], prior: dict[str, Any], direction: int) -> dict[str, Any]:
-    """The mean over the parts of the sum over all hours, empty ones too; part and hour with the largest e-value."""
+    """The mean over the parts of the sum over all hours, empty ones too.
+
+    The part with the largest e-value, and in it the hour since which a rate that moved tells most more than the old.
+    """
     found = parts(one)
     start, blocks = one["reference_days"] * PER_DAY, len(prior["a"]) // len(found)
     about = {place: part for place, part in enumerate(found) if part["side"] in (0, direction)}
-    each = {
+    both = {
         place: e_values(one["runs"], part["bad"], start, blocks, {
             "deff": prior["deff"],
             "a": prior["a"][place * blocks : (place + 1) * blocks],
@@ -203,17 +206,23 @@ def evidence(one: dict[str, Any], prior: dict[str, Any], direction: int) -> dict
         }, direction)
         for place, part in about.items()
     }  # fmt: skip
-    filled = [(hour, place) for place in about for hour in range(start, len(one["runs"])) if one["runs"][hour]]
-    change, lead = max(filled, key=lambda at: (each[at[1]][at[0] - start], -at[0], -at[1]))
+    each = {place: values for place, (values, _) in both.items()}
+    filled = [hour for hour in range(start, len(one["runs"])) if one["runs"][hour]]
+    likely = {place: max(filled, key=lambda at: (gains[at - start], -at)) for place, (_, gains) in both.items()}
+    lead = max(about, key=lambda at: (max(each[at][hour - start] for hour in filled), -likely[at], -at))
+    change = likely[lead]
     log_e = special.logsumexp([value for values in each.values() for value in values]) - math.log(len(about))
     return {"log_e": float(log_e), "change": change, "part": found[lead]["name"]}
 
 
 def e_values(
     runs: list[int], bad: list[int], start: int, blocks: int, prior: dict[str, Any], direction: int
-) -> list[float]:
-    """The logarithm of the e-value of each hour since the reference as the beginning of a change."""
-    place, found = places(len(runs), blocks), []
+) -> tuple[list[float], list[float]]:
+    """The logarithm of the e-value of each hour since the reference as the beginning of a change.
+
+    Beside it the logarithm of how much better a rate that moved tells what came since than the reference's mean does.
+    """
+    place, found, gains = places(len(runs), blocks), list[float](), list[float]()
     for first in range(start, len(runs)):
         n, k = [0.0] * blocks, [0.0] * blocks
         for hour in range(first, len(runs)):
@@ -223,16 +232,18 @@ def e_values(
             special.betaln(a + x, b + m - x) - special.betaln(a, b)
             for a, b, m, x in zip(prior["a"], prior["b"], n, k, strict=True)
         )
-        each = []
-        for step in STEPS:
-            rates = [math.log(a / b) + direction * step for a, b in zip(prior["a"], prior["b"], strict=True)]
-            told = sum(
-                x * special.log_expit(at) + (m - x) * special.log_expit(-at)
-                for at, m, x in zip(rates, n, k, strict=True)
+        still, *told = (
+            sum(
+                x * special.log_expit(math.log(a / b) + direction * step)
+                + (m - x) * special.log_expit(-math.log(a / b) - direction * step)
+                for a, b, m, x in zip(prior["a"], prior["b"], n, k, strict=True)
             )
-            each.append(told - null - math.log(len(STEPS)))
-        found.append(float(special.logsumexp(each)))
-    return found
+            for step in (0.0, *STEPS)
+        )
+        moved = float(special.logsumexp(told)) - math.log(len(STEPS))
+        found.append(moved - null)
+        gains.append(moved - still)
+    return found, gains
 
 
 def newcombe(k0: int, n0: int, k1: int, n1: int) -> list[float]:
