@@ -70,10 +70,12 @@ def _serve(client: socket.socket, server: tuple[str, int], made: Relay, context:
 
 def _pump(client: socket.socket, upstream: socket.socket, made: Relay) -> None:
     request = b""
+    waiting = select.poll()  # select() knows no descriptor above 1023, and the engine of the same process has many open
+    for one in (client, upstream):
+        waiting.register(one, select.POLLIN)
     while True:
         pending = isinstance(client, ssl.SSLSocket) and client.pending()
-        ready = [client] if pending else select.select([client, upstream], [], [])[0]
-        if client in ready:
+        if pending or client.fileno() in dict(waiting.poll()):
             data = client.recv(1 << 16)
             request += data
             upstream.sendall(data)
